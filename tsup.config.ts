@@ -24,6 +24,9 @@ function exportedEntries(): Record<string, string> {
 	return entries;
 }
 
+/** `all`; `programs`: without types, which take most of the time; `types`: those alone, beside programs that are there. */
+const WHAT = process.env['SPOCK_BUILD'] ?? 'all';
+
 /**
  * How the packages of the workspace are built, with their types, for Node 20.19 and later: as ESM, and as CommonJS for Jest and
  * for TypeScript that resolves modules in the older ways. Node itself takes the ESM for `import` and for `require` (the
@@ -39,7 +42,7 @@ export function packageConfig({
 		format,
 		target: 'node20.19',
 		platform: 'node',
-		clean: true,
+		clean: WHAT !== 'types',
 		silent: true,
 		sourcemap: true,
 		splitting: true,
@@ -47,7 +50,7 @@ export function packageConfig({
 		plugins: [withoutBareImports],
 		esbuildPlugins,
 		// TypeScript 6 deprecates the baseUrl that tsup's declaration build sets by itself.
-		dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
+		dts: WHAT !== 'programs' && { only: WHAT === 'types', compilerOptions: { ignoreDeprecations: '6.0' } },
 	};
 }
 

@@ -1,10 +1,10 @@
-import { defineConfig } from 'tsup';
+import { defineConfig, type Options } from 'tsup';
 
 /**
  * The commands that probes run, each second in a pod: one file with all that they need and nothing else, because finding and
  * compiling modules is most of what such a command costs. Built behind the package itself, whose build clears `dist`.
  */
-export default defineConfig({
+const lean: Options = {
 	entry: { lean: 'src/cli/lean.ts' },
 	outDir: 'dist/lean',
 	format: ['esm'],
@@ -18,4 +18,7 @@ export default defineConfig({
 	clean: false,
 	silent: true,
 	dts: false,
-});
+};
+
+// It has no types: where those alone are made, it stays as it is.
+export default defineConfig(process.env['SPOCK_BUILD'] === 'types' ? [] : lean);

@@ -1,31 +1,13 @@
 #!/usr/bin/env bash
-# Builds the Consul server that the tests talk to, once, into a cache outside the checkout. The last line of its output is
-# the path of the binary. A second run finds it and builds nothing.
+# Builds the Consul server that the tests talk to: see ../go-program.sh.
 set -euo pipefail
 
-version=1.20.2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-directory=${SPOCK_CACHE_DIR:-$HOME/.cache/spock}/consul-$version
-binary=$directory/consul
+source "$here/../go-program.sh"
 
-if [ -x "$binary" ]; then
-	echo "$binary"
-	exit 0
-fi
-if ! command -v go >/dev/null; then
-	echo "build.sh: Go is needed to build Consul $version and is not on PATH." >&2
-	echo "Install Go 1.26 or later (https://go.dev/dl/), or put a consul binary on PATH, or name one with CONSUL_BIN." >&2
-	exit 2
-fi
-
-# In a copy, because -mod=mod may write to go.mod and go.sum, and a build must not change the checkout.
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cp "$here/go.mod" "$here/go.sum" "$work/"
-mkdir -p "$directory"
-echo "building Consul $version into $directory: about 5 minutes, once" >&2
-(cd "$work" && go build -mod=mod -o "$work/consul" github.com/hashicorp/consul) >&2
-# Into place in one step: an interrupted build leaves no half binary, and two builds at once do not disturb each other.
-cp "$work/consul" "$binary.$$"
-mv "$binary.$$" "$binary"
-echo "$binary"
+build() {
+	# In a copy, because -mod=mod may write to go.mod and go.sum, and a build must not change the checkout.
+	cp "$here/go.mod" "$here/go.sum" "$1"
+	cd "$1" && go build -mod=mod -o "$1/consul" github.com/hashicorp/consul
+}
+go_program consul 1.20.2 'about 5 minutes' ', or put a consul binary on PATH, or name one with CONSUL_BIN' build "$@"

@@ -1,19 +1,19 @@
 import { type AddressInfo, createServer, type Server } from 'node:net';
 
 import {
-	findConsul,
+	manage,
 	type RealConsul,
 	runSidecar,
-	startConsul,
+	startAclConsul,
 	startSidecar,
 	tempSocket,
+	tokenOf,
 	waitFor,
 } from '@spock/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Diagnosis } from '../src/cli/commands/doctor/diagnosis.ts';
 
-const MANAGEMENT = 'b1950001-0000-4000-8000-000000000001';
 const UNKNOWN = 'deadbeef-0000-4000-8000-00000000b001';
 
 let consul: RealConsul;
@@ -22,36 +22,28 @@ let app: Server;
 beforeAll(async () => {
 	app = createServer((socket) => socket.on('error', () => undefined));
 	await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve));
-	const acl =
-		'acl { enabled = true default_policy = "deny" token_ttl = "0s" policy_ttl = "0s" role_ttl = "0s" ' +
-		`tokens { initial_management = "${MANAGEMENT}" agent = "${MANAGEMENT}" } }`;
-	consul = await startConsul({ binary: findConsul(process.env), hcl: [acl], token: MANAGEMENT });
+	consul = await startAclConsul();
 	const { port } = app.address() as AddressInfo;
-	await manage('/v1/agent/service/register', { Name: 'barista', ID: 'b1', Address: '127.0.0.1', Port: port });
+	await manage(consul, 'PUT', '/v1/agent/service/register', {
+		Name: 'barista',
+		ID: 'b1',
+		Address: '127.0.0.1',
+		Port: port,
+	});
 	const Check = { Name: 'the oven', TTL: '1h', Status: 'critical' };
-	await manage('/v1/agent/service/register', { Name: 'till', ID: 't1', Address: '127.0.0.1', Port: port, Check });
+	await manage(consul, 'PUT', '/v1/agent/service/register', {
+		Name: 'till',
+		ID: 't1',
+		Address: '127.0.0.1',
+		Port: port,
+		Check,
+	});
 });
 
 afterAll(async () => {
 	await consul?.[Symbol.asyncDispose]();
 	await new Promise((resolve) => app?.close(resolve) ?? resolve(undefined));
 });
-
-async function manage(path: string, body: unknown): Promise<{ readonly SecretID?: string }> {
-	const headers = { 'x-consul-token': MANAGEMENT };
-	const response = await fetch(`${consul.url}${path}`, { method: 'PUT', headers, body: JSON.stringify(body) });
-	const text = await response.text();
-	if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
-	return text.startsWith('{') ? (JSON.parse(text) as { readonly SecretID?: string }) : {};
-}
-
-let policies = 0;
-
-async function tokenOf(rules: string): Promise<string> {
-	const name = `doctor${++policies}`;
-	await manage('/v1/acl/policy', { Name: name, Rules: rules });
-	return (await manage('/v1/acl/token', { Policies: [{ Name: name }] })).SecretID as string;
-}
 
 /** What doctor finds at a sidecar with this token, when `is` is true of it. */
 async function diagnosed(
@@ -78,7 +70,7 @@ const SKIPPED = 'not-checked';
 
 describe('doctor under default deny', () => {
 	it('with a token that may read everything, all is well', async () => {
-		const token = await tokenOf(`service_prefix "" { policy = "read" } ${READ}`);
+		const token = await tokenOf(consul, `service_prefix "" { policy = "read" } ${READ}`);
 		const { results, of } = await diagnosed(token, ['barista'], ({ ok }) => ok);
 		expect(results).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'ok']);
 		expect(of('registry')?.found).toMatch(/^consul at http.* answers$/);
@@ -98,7 +90,7 @@ describe('doctor under default deny', () => {
 	});
 
 	it('a token for another service is refused for this one, and enough for its own', async () => {
-		const token = await tokenOf(`service "till" { policy = "read" } ${READ}`);
+		const token = await tokenOf(consul, `service "till" { policy = "read" } ${READ}`);
 		const isReady = ({ checks }: Diagnosis): boolean => checks[1]?.result === 'ok';
 		const refused = await diagnosed(token, ['barista'], isReady);
 		expect(refused.results).toEqual(['ok', 'ok', 'ok', 'failed', SKIPPED, SKIPPED, SKIPPED]);

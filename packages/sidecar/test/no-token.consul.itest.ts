@@ -5,17 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 import {
-	findConsul,
+	MANAGEMENT_TOKEN,
 	type RunningProcess,
 	runSidecar,
-	startConsul,
+	startAclConsul,
 	startSidecar,
 	tempSocket,
 	waitFor,
 } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
-const MANAGEMENT = 'b1950001-0000-4000-8000-000000000001';
 /** Known to nobody: good in form, and never granted. */
 const SECRETS = {
 	given: 'deadbeef-0000-4000-8000-00000000a001',
@@ -57,8 +56,7 @@ interface Failure {
 }
 
 it('no token is in any log, metric, error or status, whatever fails', async () => {
-	const acl = `acl { enabled = true default_policy = "deny" tokens { initial_management = "${MANAGEMENT}" agent = "${MANAGEMENT}" } }`;
-	await using consul = await startConsul({ binary: findConsul(process.env), hcl: [acl], token: MANAGEMENT });
+	await using consul = await startAclConsul();
 	await using place = await tempSocket();
 	const at = (name: string): string => join(place.directory, name);
 	const file = (name: string, text: string): string => {
@@ -130,8 +128,7 @@ it('no token is in any log, metric, error or status, whatever fails', async () =
 });
 
 it('neither is it when a good token is revoked, and its file becomes bad, while it runs', async () => {
-	const acl = `acl { enabled = true default_policy = "deny" token_ttl = "0s" tokens { initial_management = "${MANAGEMENT}" agent = "${MANAGEMENT}" } }`;
-	await using consul = await startConsul({ binary: findConsul(process.env), hcl: [acl], token: MANAGEMENT });
+	await using consul = await startAclConsul();
 	const rules = 'service_prefix "" { policy = "read" } node_prefix "" { policy = "read" }';
 	await consul.put('/v1/acl/policy', { Name: 'read-all', Rules: rules });
 	await consul.put('/v1/acl/token', {
@@ -163,7 +160,7 @@ it('neither is it when a good token is revoked, and its file becomes bad, while 
 	writeFileSync(tokenFile, `${SECRETS.granted}\n${SECRETS.lines}`);
 	await fetch(`${consul.url}/v1/acl/token/${ACCESSOR}`, {
 		method: 'DELETE',
-		headers: { 'x-consul-token': MANAGEMENT },
+		headers: { 'x-consul-token': MANAGEMENT_TOKEN },
 	});
 	await consul.put('/v1/agent/service/register', { Name: 'barista', ID: 'b1', Address: '1.2.3.5', Port: 8765 });
 	await waitFor('the denial', () => sidecar.stdout().includes('ACL_DENIED'));

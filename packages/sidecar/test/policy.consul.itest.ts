@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 import { connect } from '@spock/client';
-import { findConsul, startConsul, startSidecar, tempSocket } from '@spock/testkit';
+import { startAclConsul, startSidecar, tempSocket } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
-const MANAGEMENT = 'b1950001-0000-4000-8000-000000000001';
 const TOKEN = 'b1950001-0000-4000-8000-000000000002';
 
 /** The policy that the guide gives to operators. */
@@ -17,8 +16,7 @@ function documentedRules(): string {
 }
 
 it('the policy of the guide suffices for lookups, keys and registrations, and allows no other registration', async () => {
-	const acl = `acl { enabled = true default_policy = "deny" tokens { initial_management = "${MANAGEMENT}" agent = "${MANAGEMENT}" } }`;
-	await using consul = await startConsul({ binary: findConsul(process.env), hcl: [acl], token: MANAGEMENT });
+	await using consul = await startAclConsul();
 	await consul.put('/v1/acl/policy', { Name: 'spock', Rules: documentedRules() });
 	await consul.put('/v1/acl/token', { SecretID: TOKEN, Policies: [{ Name: 'spock' }] });
 	await consul.put('/v1/agent/service/register', { Name: 'till', ID: 'till-1', Address: '1.2.3.4', Port: 80 });

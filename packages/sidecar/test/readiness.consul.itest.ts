@@ -1,47 +1,32 @@
 import {
-	findConsul,
+	MANAGEMENT_TOKEN,
+	manage,
 	type RealConsul,
 	runSidecar,
-	startConsul,
+	startAclConsul,
 	startSidecar,
 	tempSocket,
+	tokenOf,
 	waitFor,
 } from '@spock/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-const MANAGEMENT = 'b1950001-0000-4000-8000-000000000001';
 const UNKNOWN = 'deadbeef-0000-4000-8000-00000000b001';
 
 let consul: RealConsul;
 
 beforeAll(async () => {
-	const acl =
-		'acl { enabled = true default_policy = "deny" token_ttl = "0s" policy_ttl = "0s" role_ttl = "0s" ' +
-		`tokens { initial_management = "${MANAGEMENT}" agent = "${MANAGEMENT}" } }`;
-	consul = await startConsul({ binary: findConsul(process.env), hcl: [acl], token: MANAGEMENT });
-	await manage('PUT', '/v1/agent/service/register', { Name: 'barista', ID: 'b1', Address: '1.2.3.4', Port: 8765 });
-	await manage('PUT', '/v1/kv/app/limits', { max: 5 });
+	consul = await startAclConsul();
+	await manage(consul, 'PUT', '/v1/agent/service/register', {
+		Name: 'barista',
+		ID: 'b1',
+		Address: '1.2.3.4',
+		Port: 8765,
+	});
+	await manage(consul, 'PUT', '/v1/kv/app/limits', { max: 5 });
 });
 
 afterAll(() => consul?.[Symbol.asyncDispose]());
-
-async function manage(method: string, path: string, body: unknown): Promise<{ readonly SecretID?: string }> {
-	const headers = { 'x-consul-token': MANAGEMENT };
-	const response = await fetch(`${consul.url}${path}`, { method, headers, body: JSON.stringify(body) });
-	const text = await response.text();
-	if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
-	return text.startsWith('{') ? (JSON.parse(text) as { readonly SecretID?: string }) : {};
-}
-
-let policies = 0;
-
-/** A token with these rules; without any if there are none. */
-async function tokenOf(rules?: string): Promise<string> {
-	if (rules === undefined) return (await manage('PUT', '/v1/acl/token', {})).SecretID as string;
-	const name = `p${++policies}`;
-	await manage('PUT', '/v1/acl/policy', { Name: name, Rules: rules });
-	return (await manage('PUT', '/v1/acl/token', { Policies: [{ Name: name }] })).SecretID as string;
-}
 
 /** A sidecar with this token, none if it is undefined, and what it says of its readiness everywhere. */
 async function open(token: string | undefined) {
@@ -73,7 +58,7 @@ describe('under default deny', () => {
 	it.each([
 		['no token', async () => undefined, /lists no services without a token/],
 		['a token that Consul does not know', async () => UNKNOWN, /does not know the ACL token/],
-		['a token that was granted nothing', () => tokenOf(), /filtered every result/],
+		['a token that was granted nothing', () => tokenOf(consul), /filtered every result/],
 	])('%s: not ready, and the reason is in the log, /readyz, health and status', async (_name, token, reason) => {
 		await using one = await open(await token());
 		await waitFor('the reason', () => one.lines('"msg":"not ready').length > 0);
@@ -92,7 +77,7 @@ describe('under default deny', () => {
 		['services without their nodes', 'service_prefix "" { policy = "read" }', ['get', 'barista'], 1],
 		['one service that is not there yet', 'service "till" { policy = "read" }', ['get', 'till'], 1],
 	])('a token for %s is ready, and the log says that it may list nothing', async (_name, rules, args, exitCode) => {
-		await using one = await open(await tokenOf(rules));
+		await using one = await open(await tokenOf(consul, rules));
 		await waitFor('readiness', () => one.lines('"msg":"ready"').length === 1);
 		expect(one.lines('listing services is denied')).toHaveLength(1);
 		expect(await one.readyz()).toMatchObject({ status: 200 });
@@ -101,8 +86,8 @@ describe('under default deny', () => {
 	});
 
 	it('a token by its service identity alone is ready', async () => {
-		const { SecretID } = await manage('PUT', '/v1/acl/token', { ServiceIdentities: [{ ServiceName: 'app' }] });
-		await using one = await open(SecretID);
+		const token = await manage(consul, 'PUT', '/v1/acl/token', { ServiceIdentities: [{ ServiceName: 'app' }] });
+		await using one = await open((token as { readonly SecretID: string }).SecretID);
 		await waitFor('readiness', () => one.lines('"msg":"ready"').length === 1);
 	});
 
@@ -110,18 +95,19 @@ describe('under default deny', () => {
 		await using one = await open(undefined);
 		await waitFor('the reason', () => one.lines('"msg":"not ready').length > 0);
 		const anonymous = '00000000-0000-0000-0000-000000000002';
-		await manage('PUT', '/v1/acl/policy', { Name: 'anon', Rules: 'key_prefix "app/" { policy = "read" }' });
-		await manage('PUT', `/v1/acl/token/${anonymous}`, { Policies: [{ Name: 'anon' }] });
+		await manage(consul, 'PUT', '/v1/acl/policy', { Name: 'anon', Rules: 'key_prefix "app/" { policy = "read" }' });
+		await manage(consul, 'PUT', `/v1/acl/token/${anonymous}`, { Policies: [{ Name: 'anon' }] });
 		try {
 			expect(await one.command('kv', 'get', 'app/limits')).toMatchObject({ exitCode: 0 });
 			await waitFor('readiness', () => one.lines('"msg":"ready"').length === 1);
 		} finally {
-			await manage('PUT', `/v1/acl/token/${anonymous}`, { Policies: [] });
+			await manage(consul, 'PUT', `/v1/acl/token/${anonymous}`, { Policies: [] });
 		}
 	});
 
 	it('a token that is deleted while keys are watched: status says so at once', async () => {
 		const token = await tokenOf(
+			consul,
 			'service_prefix "" { policy = "read" } node_prefix "" { policy = "read" } key_prefix "" { policy = "read" }',
 		);
 		await using one = await open(token);
@@ -133,10 +119,15 @@ describe('under default deny', () => {
 		).json()) as { readonly AccessorID: string };
 		await fetch(`${consul.url}/v1/acl/token/${AccessorID}`, {
 			method: 'DELETE',
-			headers: { 'x-consul-token': MANAGEMENT },
+			headers: { 'x-consul-token': MANAGEMENT_TOKEN },
 		});
 		// A change ends the query that is held for the service, and that of the key stays held.
-		await manage('PUT', '/v1/agent/service/register', { Name: 'barista', ID: 'b1', Address: '1.2.3.9', Port: 8765 });
+		await manage(consul, 'PUT', '/v1/agent/service/register', {
+			Name: 'barista',
+			ID: 'b1',
+			Address: '1.2.3.9',
+			Port: 8765,
+		});
 		await waitFor('a failed watch', () => one.lines('watch failed').length > 0);
 		const status = JSON.parse((await one.command('status', '--json')).stdout) as { readonly backend: object };
 		expect(status.backend).toMatchObject({

@@ -32,7 +32,7 @@ describe('sidecar wait', () => {
 		const { exitCode, stderr } = await one.finished;
 		expect([exitCode, stderr]).toEqual([
 			124,
-			expect.stringMatching(/was not ready within 300 ms .*backend consul has not answered yet/),
+			expect.stringMatching(/was not ready within 300ms .*backend consul has not answered yet/),
 		]);
 		expect(waiting.stdout()).toBe('');
 		await early.stop();
@@ -91,7 +91,7 @@ describe('sidecar wait', () => {
 		const { exitCode, stdout, stderr } = await waiting.finished;
 		expect([exitCode, stdout]).toEqual([124, '']);
 		expect(stderr).toMatch(
-			new RegExp(`^sidecar: the sidecar at ${place.path} was not ready within 200 ms .*nothing exists at that path`),
+			new RegExp(`^sidecar: the sidecar at ${place.path} was not ready within 200ms .*nothing exists at that path`),
 		);
 	});
 

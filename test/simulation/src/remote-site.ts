@@ -2,9 +2,9 @@ import { Cable } from './cable.ts';
 import { checkClaims, checkConvergence, checkShared } from './convergence.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import { RECONNECT_GRACE_MS, SidecarHost } from './sidecar-host.ts';
+import { SimApps } from './sim-apps.ts';
 import { SimClient } from './sim-client.ts';
 import type { WireMonitor } from './wire-monitor.ts';
-import { Workload } from './workload.ts';
 import type { WorldContext } from './world-context.ts';
 import type { WorldShape } from './world-shape.ts';
 
@@ -30,23 +30,21 @@ export interface RemoteSiteOptions {
 
 /** A sidecar that apps on other machines reach over TCP. Their cables are cut, and machines vanish without an end of their connections. */
 export class RemoteSite {
-	readonly clients: SimClient[] = [];
 	readonly host: SidecarHost;
 	readonly #world: WorldContext;
 	readonly #options: RemoteSiteOptions;
 	readonly #random: SeededRandom;
-	readonly #workloads = new Map<SimClient, Workload>();
-	readonly #ending = new Set<SimClient>();
+	readonly #apps: SimApps;
 	#machines = 0;
 	#isOver = false;
 
 	constructor(world: WorldContext, options: RemoteSiteOptions) {
 		const { random, shape, later } = options;
 		this.#options = options;
+		this.#apps = new SimApps(shape.stepMs);
 		this.#random = random;
 		this.#world = world.aside(random.fork(), ({ id }) => {
-			const client = [...this.clients, ...this.#ending].find(({ process }) => process.id === id);
-			return options.monitor(this.#world, client);
+			return options.monitor(this.#world, this.#apps.ofProcess(id));
 		});
 		const host: SidecarHost = new SidecarHost(this.#world, 9, shape.host, () => {
 			if (!this.#isOver) later(random.between(10, 3000), () => this.#ensureUp());
@@ -55,6 +53,11 @@ export class RemoteSite {
 		host.start();
 		const machines = random.between(2, 3);
 		while (this.clients.length < machines) this.#addMachine();
+	}
+
+	/** Those that are meant to stay. */
+	get clients(): readonly SimClient[] {
+		return this.#apps.clients;
 	}
 
 	storm(): void {
@@ -66,19 +69,19 @@ export class RemoteSite {
 		this.#world.isCalm = true;
 		this.host.resume();
 		this.#ensureUp();
-		for (const { cable, process } of [...this.clients, ...this.#ending]) {
+		for (const { cable, process } of this.#apps.all) {
 			cable?.mend();
 			process.resume();
 		}
 	}
 
 	audit(): void {
-		for (const client of [...this.clients, ...this.#ending]) client.audit();
+		this.#apps.audit();
 		this.host.audit();
 	}
 
 	lookUpAll(): void {
-		for (const workload of this.#workloads.values()) workload.lookUpAll();
+		this.#apps.lookUpAll();
 	}
 
 	/**
@@ -124,13 +127,12 @@ export class RemoteSite {
 	/** Apps are asked to end. */
 	endApps(): void {
 		this.#isOver = true;
-		for (const client of this.clients.splice(0)) this.#end(client, this.#random.pick(['drain', 'close']));
+		this.#apps.endAll(this.#random);
 	}
 
 	/** They have ended. */
 	auditEndOfApps(): void {
-		for (const client of this.#ending) client.auditEnd();
-		this.#ending.clear();
+		this.#apps.auditEnd();
 	}
 
 	/** At the very end. */
@@ -146,21 +148,7 @@ export class RemoteSite {
 		const { shape } = this.#options;
 		const lookups = this.#random.chance(0.25) ? 'remote' : 'local';
 		const name = `client at ${address}`;
-		const client = new SimClient(this.#world, this.host, name, { ...shape.client, lookups }, cable);
-		this.clients.push(client);
-		const workload = new Workload(client);
-		this.#workloads.set(client, workload);
-		this.#stepLater(client, workload);
-	}
-
-	#stepLater(client: SimClient, workload: Workload): void {
-		const { stepMs } = this.#options.shape;
-		const paceMs = this.#world.isCalm ? stepMs * 8 : stepMs;
-		client.process.schedule(client.random.unit() * 2 * paceMs, 'call', () => {
-			if (client.isEnding) return;
-			workload.step();
-			this.#stepLater(client, workload);
-		});
+		this.#apps.add(new SimClient(this.#world, this.host, name, { ...shape.client, lookups }, cable));
 	}
 
 	#breakLater(): void {
@@ -201,8 +189,7 @@ export class RemoteSite {
 			case 5: {
 				// Its cable may be cut at this moment.
 				const how = random.pick(['drain', 'close', 'kill'] as const);
-				this.clients.splice(this.clients.indexOf(client), 1);
-				this.#end(client, how);
+				this.#apps.end(client, how);
 				this.#addMachine();
 				return `${how} of ${name}`;
 			}
@@ -217,19 +204,9 @@ export class RemoteSite {
 	#vanish(): SimClient {
 		const client = this.#random.pick(this.clients);
 		this.#world.counts.vanished++;
-		this.clients.splice(this.clients.indexOf(client), 1);
 		client.cable?.cut();
-		this.#end(client, 'kill');
+		this.#apps.end(client, 'kill');
 		return client;
-	}
-
-	#end(client: SimClient, how: 'drain' | 'close' | 'kill'): void {
-		this.#workloads.delete(client);
-		if (how === 'kill') client.kill();
-		else {
-			client.end(how);
-			this.#ending.add(client);
-		}
 	}
 
 	#ensureUp(): void {

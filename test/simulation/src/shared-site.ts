@@ -3,8 +3,8 @@ import { checkConvergence } from './convergence.ts';
 import type { RemoteSiteOptions } from './remote-site.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import { SidecarHost } from './sidecar-host.ts';
+import { SimApps } from './sim-apps.ts';
 import { SimClient } from './sim-client.ts';
-import { Workload } from './workload.ts';
 import type { WorldContext } from './world-context.ts';
 
 /** Hosts of one site begin with this number. */
@@ -20,25 +20,23 @@ interface Pod {
 
 /** Pods whose sidecars ask a shared one and not the registry: each hop breaks, alone and with the other. */
 export class SharedSite {
-	readonly clients: SimClient[] = [];
 	/** The only one that asks the registry. */
 	readonly shared: SidecarHost;
 	readonly pods: readonly Pod[];
 	readonly #world: WorldContext;
 	readonly #options: RemoteSiteOptions;
 	readonly #random: SeededRandom;
-	readonly #workloads = new Map<SimClient, Workload>();
-	readonly #ending = new Set<SimClient>();
-	#apps = 0;
+	readonly #apps: SimApps;
+	#appNumber = 0;
 	#isOver = false;
 
 	constructor(world: WorldContext, options: RemoteSiteOptions) {
 		const { random, shape } = options;
 		this.#options = options;
+		this.#apps = new SimApps(shape.stepMs);
 		this.#random = random;
 		const tap = ({ id }: { readonly id: number }) => {
-			const client = [...this.clients, ...this.#ending].find(({ process }) => process.id === id);
-			return options.monitor(this.#world, client);
+			return options.monitor(this.#world, this.#apps.ofProcess(id));
 		};
 		this.#world = world.aside(random.fork(), tap, ASIDE);
 		this.shared = this.#host(FIRST_HOST);
@@ -49,6 +47,11 @@ export class SharedSite {
 		for (const host of this.#hosts) options.later(random.between(0, 2000), () => this.#ensureUp(host));
 		const apps = random.between(1, 3);
 		for (let app = 0; app < apps; app++) this.#addClient(shape.client);
+	}
+
+	/** Those that are meant to stay. */
+	get clients(): readonly SimClient[] {
+		return this.#apps.clients;
 	}
 
 	storm(): void {
@@ -63,16 +66,16 @@ export class SharedSite {
 			host.resume();
 			this.#ensureUp(host);
 		}
-		for (const { process } of [...this.clients, ...this.#ending]) process.resume();
+		for (const { process } of this.#apps.all) process.resume();
 	}
 
 	audit(): void {
-		for (const client of [...this.clients, ...this.#ending]) client.audit();
+		this.#apps.audit();
 		for (const host of this.#hosts) host.audit();
 	}
 
 	lookUpAll(): void {
-		for (const workload of this.#workloads.values()) workload.lookUpAll();
+		this.#apps.lookUpAll();
 	}
 
 	/** In a calm the shared sidecar and then a pod's own is killed: no known lookup fails, and after it all know the truth. */
@@ -93,12 +96,11 @@ export class SharedSite {
 
 	endApps(): void {
 		this.#isOver = true;
-		for (const client of this.clients.splice(0)) this.#end(client, this.#random.pick(['drain', 'close']));
+		this.#apps.endAll(this.#random);
 	}
 
 	auditEndOfApps(): void {
-		for (const client of this.#ending) client.auditEnd();
-		this.#ending.clear();
+		this.#apps.auditEnd();
 	}
 
 	/** After the apps, and time for idle questions to end. */
@@ -140,21 +142,7 @@ export class SharedSite {
 	#addClient(options: RemoteSiteOptions['shape']['client']): void {
 		const { host } = this.#random.pick(this.pods);
 		const lookups = this.#random.chance(0.25) ? 'remote' : 'local';
-		const client = new SimClient(this.#world, host, `app ${++this.#apps} of a pod`, { ...options, lookups });
-		this.clients.push(client);
-		const workload = new Workload(client);
-		this.#workloads.set(client, workload);
-		this.#stepLater(client, workload);
-	}
-
-	#stepLater(client: SimClient, workload: Workload): void {
-		const { stepMs } = this.#options.shape;
-		const paceMs = this.#world.isCalm ? stepMs * 8 : stepMs;
-		client.process.schedule(client.random.unit() * 2 * paceMs, 'call', () => {
-			if (client.isEnding) return;
-			workload.step();
-			this.#stepLater(client, workload);
-		});
+		this.#apps.add(new SimClient(this.#world, host, `app ${++this.#appNumber} of a pod`, { ...options, lookups }));
 	}
 
 	#breakLater(): void {
@@ -191,8 +179,7 @@ export class SharedSite {
 				return `SIGSTOP of ${host.address}`;
 			case 5: {
 				const client = random.pick(this.clients);
-				this.clients.splice(this.clients.indexOf(client), 1);
-				this.#end(client, random.pick(['drain', 'close', 'kill']));
+				this.#apps.end(client, random.pick(['drain', 'close', 'kill']));
 				this.#addClient(shape.client);
 				return `the end of ${client.process.name}`;
 			}
@@ -200,15 +187,6 @@ export class SharedSite {
 				cable.cut();
 				later(random.pick([50, 1000, 5000, 15_000]) * (0.5 + random.unit()), () => cable.mend());
 				return `the cable of ${cable.address} is cut`;
-		}
-	}
-
-	#end(client: SimClient, how: 'drain' | 'close' | 'kill'): void {
-		this.#workloads.delete(client);
-		if (how === 'kill') client.kill();
-		else {
-			client.end(how);
-			this.#ending.add(client);
 		}
 	}
 

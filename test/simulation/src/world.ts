@@ -7,11 +7,11 @@ import type { Scheduler, SimEvent } from './scheduler.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { SharedSite } from './shared-site.ts';
 import { SidecarHost } from './sidecar-host.ts';
+import { SimApps } from './sim-apps.ts';
 import { type ClientOptions, SimClient } from './sim-client.ts';
 import { SimNetwork } from './sim-network.ts';
 import { SimRegistry } from './sim-registry.ts';
 import { WireMonitor } from './wire-monitor.ts';
-import { Workload } from './workload.ts';
 import { WorldContext } from './world-context.ts';
 import { drawShape, type WorldShape } from './world-shape.ts';
 
@@ -37,7 +37,6 @@ export class World implements Breakable {
 	readonly context: WorldContext;
 	readonly shape: WorldShape;
 	readonly hosts: SidecarHost[] = [];
-	readonly clients: SimClient[] = [];
 	/** Apps on other machines, and their sidecar. */
 	readonly site: RemoteSite | undefined;
 	/** Pods whose sidecars ask a shared one. */
@@ -45,9 +44,7 @@ export class World implements Breakable {
 	/** Apps with events, and their sidecar. */
 	readonly events: EventSite | undefined;
 	readonly #random: SeededRandom;
-	/** Clients that were asked to end, until they have. */
-	readonly #ending = new Set<SimClient>();
-	readonly #workloads = new Map<SimClient, Workload>();
+	readonly #apps: SimApps;
 	/** What ends a fault: done at once when calm is wanted. */
 	readonly #mends = new Map<SimEvent, () => void>();
 	#clientNumber = 0;
@@ -62,8 +59,14 @@ export class World implements Breakable {
 		const isAlone = hasEvents === 'only' || hasPods === 'only';
 		const shape = drawShape(this.#random.fork());
 		this.shape = isAlone ? { ...shape, hosts: 0, clients: 0 } : shape;
+		this.#apps = new SimApps(this.shape.stepMs);
 		context.isWordy = this.shape.isWordy;
-		context.network = new SimNetwork(scheduler, this.#random.fork(), (client) => this.#tap(client.id), injection);
+		context.network = new SimNetwork(
+			scheduler,
+			this.#random.fork(),
+			({ id }) => monitor(context, this.#apps.ofProcess(id)),
+			injection,
+		);
 		context.registry = new SimRegistry(scheduler, this.#random.fork(), this.shape.registry);
 		if (injection.hasStranger === true) context.registry.addStranger();
 		for (let number = 0; number < this.shape.hosts; number++) {
@@ -106,6 +109,11 @@ export class World implements Breakable {
 		this.#auditLater();
 	}
 
+	/** The apps of the main part that are meant to stay. */
+	get clients(): readonly SimClient[] {
+		return this.#apps.clients;
+	}
+
 	/** Every app that is meant to stay. */
 	get everyClient(): readonly SimClient[] {
 		return [...this.clients, ...(this.site?.clients ?? []), ...(this.shared?.clients ?? [])];
@@ -126,14 +134,7 @@ export class World implements Breakable {
 
 	/** An app ends, and another takes its place. */
 	replace(client: SimClient, how: 'kill' | 'drain' | 'close'): string {
-		const at = this.clients.indexOf(client);
-		if (at >= 0) this.clients.splice(at, 1);
-		this.#workloads.delete(client);
-		if (how === 'kill') client.kill();
-		else {
-			client.end(how);
-			this.#ending.add(client);
-		}
+		this.#apps.end(client, how);
 		this.#addClient();
 		return how;
 	}
@@ -160,8 +161,7 @@ export class World implements Breakable {
 			host.resume();
 			this.ensureUp(host);
 		}
-		for (const client of this.clients) client.process.resume();
-		for (const client of this.#ending) client.process.resume();
+		for (const { process } of this.#apps.all) process.resume();
 		this.site?.calm();
 		this.shared?.calm();
 		this.events?.calm();
@@ -171,7 +171,7 @@ export class World implements Breakable {
 
 	/** Looks all services up, and gives the answers time to come. */
 	async lookUpAll(): Promise<void> {
-		for (const workload of this.#workloads.values()) workload.lookUpAll();
+		this.#apps.lookUpAll();
 		this.site?.lookUpAll();
 		this.shared?.lookUpAll();
 		await this.context.scheduler.runUntil(this.context.nowMs + 1000);
@@ -181,11 +181,7 @@ export class World implements Breakable {
 	async end(): Promise<void> {
 		const { scheduler } = this.context;
 		this.#isOver = true;
-		for (const client of this.clients.splice(0)) {
-			this.#workloads.delete(client);
-			client.end(this.#random.pick(['drain', 'close']));
-			this.#ending.add(client);
-		}
+		this.#apps.endAll(this.#random);
 		this.site?.endApps();
 		this.shared?.endApps();
 		this.events?.endApps();
@@ -193,8 +189,7 @@ export class World implements Breakable {
 		this.site?.auditEndOfApps();
 		this.shared?.auditEndOfApps();
 		this.events?.auditEndOfApps();
-		for (const client of this.#ending) client.auditEnd();
-		this.#ending.clear();
+		this.#apps.auditEnd();
 		await scheduler.runUntil(this.context.nowMs + this.shape.host.idleTtlMs * 2 + 20_000);
 		const hosts = [...this.hosts, ...[this.site?.host, this.events?.host].filter((host) => host !== undefined)];
 		for (const host of hosts) host.auditIdle();
@@ -263,21 +258,7 @@ export class World implements Breakable {
 			lookups: this.#random.chance(0.25) ? 'remote' : 'local',
 			...(this.#random.chance(0.15) && { whileDisconnected: 'fail' as const }),
 		};
-		const client = new SimClient(this.context, host, `client ${++this.#clientNumber}`, options);
-		this.clients.push(client);
-		const workload = new Workload(client);
-		this.#workloads.set(client, workload);
-		this.#stepLater(client, workload);
-	}
-
-	#stepLater(client: SimClient, workload: Workload): void {
-		const { stepMs } = this.shape;
-		const paceMs = this.context.isCalm ? stepMs * 8 : stepMs;
-		client.process.schedule(client.random.unit() * 2 * paceMs, 'call', () => {
-			if (client.isEnding) return;
-			workload.step();
-			this.#stepLater(client, workload);
-		});
+		this.#apps.add(new SimClient(this.context, host, `client ${++this.#clientNumber}`, options));
 	}
 
 	#breakLater(): void {
@@ -296,19 +277,13 @@ export class World implements Breakable {
 
 	#auditLater(): void {
 		this.context.scheduler.schedule(AUDIT_MS, 'audit', undefined, () => {
-			for (const client of this.clients) client.audit();
-			for (const client of this.#ending) client.audit();
+			this.#apps.audit();
 			for (const host of this.hosts) host.audit();
 			this.site?.audit();
 			this.shared?.audit();
 			this.events?.audit();
 			this.#auditLater();
 		});
-	}
-
-	#tap(clientId: number): WireMonitor {
-		const client = [...this.clients, ...this.#ending].find(({ process }) => process.id === clientId);
-		return monitor(this.context, client);
 	}
 }
 

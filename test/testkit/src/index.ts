@@ -1,3 +1,4 @@
+export { ANONYMOUS_ACCESSOR, MANAGEMENT_TOKEN, manage, READ_ALL, startAclConsul, tokenOf } from './acl-consul.ts';
 export { type CertificateRequest, type IssuedCertificate, makeAuthority, type TestAuthority } from './certificates.ts';
 export { FakeClock, settle } from './fake-clock.ts';
 export {

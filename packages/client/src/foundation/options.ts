@@ -20,17 +20,16 @@ import {
 	durationMsOption,
 	integerOption,
 	isInteger,
-	isText,
 	knownMembers,
 	oneOfOption,
 	type Random,
 	stringOption,
 	systemClock,
-	wrongType,
 } from '@spock/protocol/internal';
-import { assertSocketPathFits, type SocketAddress } from '@spock/protocol/node';
-import { NAME_LENGTH_MAX } from './default-name.ts';
-import { defaultAddress, socketTransport, type Transport } from './transport.ts';
+import type { SocketAddress } from '@spock/protocol/node';
+
+import { COUNT_MAX, callersOption, nameOption, resolveAddress, subsetOption, tokenOption } from './own-options.ts';
+import { socketTransport, type Transport } from './transport.ts';
 
 export const DEFAULT_READY_TIMEOUT_MS = 10_000;
 export const DEFAULT_TIMEOUT_MS = 5000;
@@ -46,9 +45,6 @@ export const DEFAULT_EJECT_AFTER_FAILURES = 5;
 export const DEFAULT_EJECTION_MS_MIN = 10_000;
 export const DEFAULT_EJECTION_MS_MAX = 300_000;
 export const DEFAULT_EJECTED_PERCENT_MAX = 50;
-
-/** Largest count that an option may ask for; past it a process has other limits. */
-const COUNT_MAX = 2 ** 24;
 
 /** Options of `connect` and `createDiplomat`. Wrong ones throw at the call, naming the option and its value. */
 export interface DiplomatOptions {
@@ -277,59 +273,6 @@ export function resolveOptions(options: DiplomatOptions = {}): ResolvedOptions {
 		...(subsetKey !== undefined && { subsetKey: stringOption('subsetKey', subsetKey) }),
 		...resolved,
 	});
-}
-
-function resolveAddress({ path, host, port }: DiplomatOptions): SocketAddress {
-	if (path !== undefined) {
-		if (port !== undefined || host !== undefined) throw new TypeError('give either path or host and port, not both');
-		assertSocketPathFits(stringOption('path', path), process.platform);
-		return { path };
-	}
-	if (port !== undefined) {
-		return { host: stringOption('host', host ?? '127.0.0.1'), port: integerOption('port', port, 1, 65_535) };
-	}
-	if (host !== undefined) throw new TypeError(`host ${JSON.stringify(host)} needs a port`);
-	return defaultAddress();
-}
-
-function nameOption(name: string): string {
-	const { length } = stringOption('name', name);
-	if (length > NAME_LENGTH_MAX) {
-		throw new RangeError(`name must have at most ${NAME_LENGTH_MAX} characters, not ${length}`);
-	}
-	if (!isText(name)) throw new RangeError(`name must not contain lone surrogates: got ${JSON.stringify(name)}`);
-	return name;
-}
-
-/** The message does not show what was given: it may be half a secret. */
-function tokenOption(token: DiplomatOptions['token']): DiplomatOptions['token'] {
-	const isUsable = token === undefined || typeof token === 'function' || (typeof token === 'string' && token !== '');
-	if (!isUsable) throw new TypeError('token must be a string that is not empty, or a function that returns one');
-	return token;
-}
-
-function callersOption(callers: NonNullable<DiplomatOptions['zoneCallers']>): ReadonlyMap<string, number> {
-	const counts = numbersOf('zoneCallers', callers, (name, count) => {
-		if (Number.isFinite(count) && (count as number) >= 0) return count as number;
-		throw new RangeError(`${name} must be a finite number of at least 0, not ${count}`);
-	});
-	if ([...counts.values()].some((count) => count > 0)) return counts;
-	throw new RangeError('zoneCallers must have a zone with more than 0 callers');
-}
-
-function subsetOption(subset: NonNullable<DiplomatOptions['subset']>): ResolvedOptions['subset'] {
-	const check = (name: string, count: unknown): number => integerOption(name, count, 0, COUNT_MAX);
-	return typeof subset === 'object' ? numbersOf('subset', subset, check) : check('subset', subset);
-}
-
-/** A map, because names from a registry may be those of an object's own members, such as `constructor`. */
-function numbersOf(
-	option: string,
-	numbers: Readonly<Record<string, number>>,
-	check: (name: string, value: unknown) => number,
-): ReadonlyMap<string, number> {
-	if (typeof numbers !== 'object' || numbers === null) throw wrongType(option, 'an object with numbers', numbers);
-	return new Map(Object.entries(numbers).map(([name, value]) => [name, check(`${option}.${name}`, value)]));
 }
 
 function integer(byDefault: number, min: number, max: number = COUNT_MAX): Descriptor<number> {

@@ -16,7 +16,7 @@ const CHECKPOINT_BYTES_MAX = 64 * 1024;
 class PlainStore {
 	/** Positions, by stream. */
 	readonly held = new Map<string, number[]>();
-	/** Streams that it was told to release. */
+	/** Streams that were released. */
 	readonly left: string[] = [];
 
 	of(stream: string): number[] {

@@ -13,6 +13,7 @@ import clientsScript from './page/clients.js?raw';
 import columnsScript from './page/columns.js?raw';
 import domScript from './page/dom.js?raw';
 import eventsScript from './page/events.js?raw';
+import expanderScript from './page/expander.js?raw';
 import formatScript from './page/format.js?raw';
 import icon from './page/icon.svg?raw';
 import html from './page/index.html?raw';
@@ -56,6 +57,7 @@ const pageFiles: ReadonlyMap<string, PageFile> = new Map([
 	['/page/tabs.js', script(tabsScript)],
 	['/page/dom.js', script(domScript)],
 	['/page/events.js', script(eventsScript)],
+	['/page/expander.js', script(expanderScript)],
 	['/page/format.js', script(formatScript)],
 	['/page/overview.js', script(overviewScript)],
 	['/page/service-detail.js', script(detailScript)],

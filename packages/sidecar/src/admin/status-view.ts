@@ -15,8 +15,8 @@ import type { PeerFacts } from '../connection/connection-facts.ts';
 /**
  * What the status page shows, as JSON: `GET /status.json` on the admin port. The instances of a service are left out, and
  * asked for one service at a time: `GET /service.json?key=KEY` gives a {@link ServiceDetail}, and `GET /client.json?id=ID` what one client
- * subscribes to, a {@link ClientDetail}. The page itself is told the
- * same parts by server-sent events, each under its name, as they change: see `status-streams.ts`.
+ * subscribes to, a {@link ClientDetail}. The page receives the same parts by server-sent events, each under its name, as they change: see
+ * `status-streams.ts`.
  *
  * Points in time are milliseconds since 1970, durations milliseconds. Rates are of the last second or so, and null until two
  * samples were taken: samples are taken while somebody looks.

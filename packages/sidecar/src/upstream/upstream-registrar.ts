@@ -32,11 +32,11 @@ export class UpstreamRegistrar implements Registrar {
 	): Promise<string | null> {
 		const { id } = definition;
 		const data = dataOf(definition, health, this.#localHost());
-		const told = (reply: RegistrationReply): void => {
+		const changed = (reply: RegistrationReply): void => {
 			const known = this.#registered.get(id);
 			if (known !== undefined) known.reply = reply;
 		};
-		const reply = await this.#write(() => this.#registrar.register(data, told, { timeoutMs: WRITE_TIMEOUT_MS }));
+		const reply = await this.#write(() => this.#registrar.register(data, changed, { timeoutMs: WRITE_TIMEOUT_MS }));
 		this.#registered.set(id, { reply, health });
 		return instanceIn(reply);
 	}

@@ -2,10 +2,18 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { ServiceSnapshot } from '@spock/protocol';
-import { FakeClock, type RealConsul, tempSocket, waitFor } from '@spock/testkit';
+import {
+	ANONYMOUS_ACCESSOR,
+	FakeClock,
+	manage,
+	READ_ALL,
+	type RealConsul,
+	startAclConsul,
+	tempSocket,
+	waitFor,
+} from '@spock/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { ANONYMOUS_ACCESSOR, manage, READ_ALL, startAclConsul } from '../../../test/real-acl.ts';
 import { watchedMany } from '../../../test/watched-many.ts';
 import { BackendSource } from '../../backend-source.ts';
 

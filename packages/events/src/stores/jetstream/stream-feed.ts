@@ -59,8 +59,8 @@ export class StreamFeed {
 	readonly #places: Places;
 	/** Known as long as everything goes well; asked for again after each fault and at each new connection. */
 	#fed: Fed | undefined;
-	/** Everything up to it was stored, as far as who feeds was told. What a server has lost of it must be sent again before anything else. */
-	#told = 0;
+	/** Everything up to it was reported as stored. What a server has lost of it must be sent again before anything else. */
+	#stored = 0;
 	#queue: Promise<unknown> = Promise.resolve();
 	#noting: Promise<void> = Promise.resolve();
 	#noteTimer: NodeJS.Timeout | undefined;
@@ -91,8 +91,8 @@ export class StreamFeed {
 
 	/** As the server says now. */
 	async lastOf(): Promise<number> {
-		this.#told = (await this.#reach(await this.#link.open())).position;
-		return this.#told;
+		this.#stored = (await this.#reach(await this.#link.open())).position;
+		return this.#stored;
 	}
 
 	/**
@@ -122,12 +122,12 @@ export class StreamFeed {
 		try {
 			const fed = this.#fed?.session === session ? this.#fed : await this.#look(session);
 			this.#fed = fed;
-			if (fed.position < this.#told) {
-				const text = `the NATS stream ${fed.stream.name} has lost events above ${fed.position}, of ${this.#told}`;
+			if (fed.position < this.#stored) {
+				const text = `the NATS stream ${fed.stream.name} has lost events above ${fed.position}, of ${this.#stored}`;
 				throw new SpockError('UNAVAILABLE', text);
 			}
 			await this.#feed(fed, events, (position) => {
-				this.#told = position;
+				this.#stored = position;
 				stored(position);
 			});
 		} catch (error) {
@@ -175,12 +175,12 @@ export class StreamFeed {
 			const partition = partitionOf(event);
 			if (event.position > (fed.lasts[partition] ?? 0)) fresh.push({ event, partition, index });
 		}
-		let told = 0;
+		let done = 0;
 		const tell = (count: number): void => {
 			// With those after it that were there already.
 			const until = fresh[count]?.index ?? batch.length;
-			for (; told < until; told++) {
-				const event = batch[told] as LogEvent;
+			for (; done < until; done++) {
+				const event = batch[done] as LogEvent;
 				const partition = partitionOf(event);
 				fed.lasts[partition] = Math.max(fed.lasts[partition] ?? 0, event.position);
 			}
@@ -191,10 +191,10 @@ export class StreamFeed {
 		};
 		if (fresh[0]?.index !== 0) tell(0);
 		const end = fresh.length === 0 ? { stored: 0 } : await this.#ingest(fed, fresh, tell);
-		const last = batch[told - 1];
+		const last = batch[done - 1];
 		if (last !== undefined) await this.#noteWhatMust(fed, last);
 		if (last !== undefined && !fed.stream.isBatched) stored(last.position);
-		return { ...end, stored: told };
+		return { ...end, stored: done };
 	}
 
 	async #ingest(fed: Fed, fresh: readonly FreshEvent[], tell: (count: number) => void): Promise<IngestEnd> {

@@ -26,8 +26,8 @@ export function clearChanges() {
 }
 
 /** Adds what is new; a change that was added to comes again. */
-export function addChanges(told) {
-	for (const change of told) {
+export function addChanges(recent) {
+	for (const change of recent) {
 		changes.delete(change.id);
 		changes.set(change.id, change);
 		nodes.delete(change.id);

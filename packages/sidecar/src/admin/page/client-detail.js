@@ -20,7 +20,8 @@ export class ClientDetail {
 	#registeredTitle = element('h3');
 	#watchedTitle = element('h3');
 	#watched = element('ul', { class: 'watchers' });
-	#told;
+	/** The last answer. */
+	#watches;
 	#more;
 	/** What is shown of each list, so that it is made again only when it says something else. */
 	#shown = new Map();
@@ -51,14 +52,14 @@ export class ClientDetail {
 
 	/** Shows the services that it watches as they are now. */
 	refresh() {
-		if (this.#told === undefined) return;
-		const { services, keys } = this.#told;
+		if (this.#watches === undefined) return;
+		const { services, keys } = this.#watches;
 		const isNone = services.length + keys.length === 0;
 		const title = `Watches ${plural(services.length, 'service')}, ${plural(keys.length, 'key')}`;
 		setText(this.#watchedTitle, isNone ? 'It watches nothing' : title);
 		const now = services
-			.map((told) => {
-				const { key, service, label, healthy, instances, state } = serviceOf(told.key) ?? told;
+			.map((one) => {
+				const { key, service, label, healthy, instances, state } = serviceOf(one.key) ?? one;
 				return {
 					key,
 					service,
@@ -73,20 +74,20 @@ export class ClientDetail {
 
 	async #ask({ id, subscriptionsRevision: revision }) {
 		this.#revision = revision;
-		const told = await read(`client.json?id=${id}`);
+		const watches = await read(`client.json?id=${id}`);
 		// Another answer is awaited since.
 		if (this.#revision !== revision) return;
-		if (told === undefined) {
+		if (watches === undefined) {
 			// With the next state of the client it is asked for again.
 			this.#revision = undefined;
 			return;
 		}
-		this.#told = told;
+		this.#watches = watches;
 		this.refresh();
 	}
 
-	#fill(list, told, make) {
-		const text = JSON.stringify(told);
+	#fill(list, content, make) {
+		const text = JSON.stringify(content);
 		if (this.#shown.get(list) === text) return;
 		this.#shown.set(list, text);
 		arrange(list, make());

@@ -1,5 +1,6 @@
 import { ClientDetail } from './client-detail.js';
 import { element, setAttribute, setText } from './dom.js';
+import { Expander } from './expander.js';
 import { age, bytes, clientName, HEALTH_WORDS, moment, whole } from './format.js';
 
 const PROBLEMS = {
@@ -30,19 +31,18 @@ let rowCount = 0;
 /** One client: its row, and below it what it subscribes to, when it is expanded. */
 export class ClientRow {
 	#client;
-	#detail;
 	#cells;
-	#button;
-	#row;
-	#columns;
-	#detailId = `client-${++rowCount}`;
+	#expander;
 
 	constructor(columns) {
-		this.#columns = columns;
 		const cell = (label, words = '') => element('td', { class: words || undefined, 'data-name': label });
 		const name = element('span', { class: 'name' });
 		const peer = element('span', { class: 'found quiet' });
-		this.#button = element('button', { type: 'button', class: 'expander', 'aria-expanded': 'false' }, name);
+		this.#expander = new Expander(`client-${++rowCount}`, [name], (id) => {
+			const detail = new ClientDetail(id, columns);
+			detail.show(this.#client);
+			return detail;
+		});
 		this.#cells = {
 			state: cell('State'),
 			services: cell('Services', 'number'),
@@ -52,17 +52,17 @@ export class ClientRow {
 			unread: cell('Unread', 'number optional'),
 			since: cell('Since', 'number'),
 		};
-		const head = element('th', { scope: 'row' }, this.#button, peer);
-		this.#row = element('tr', { class: 'row client' }, head, ...Object.values(this.#cells));
-		this.#row.addEventListener('click', () => {
-			if (getSelection().isCollapsed) this.#toggle();
-		});
-		this.body = element('tbody', {}, this.#row);
+		const head = element('th', { scope: 'row' }, this.#expander.button, peer);
+		this.#expander.attach(element('tr', { class: 'row client' }, head, ...Object.values(this.#cells)));
 		Object.assign(this.#cells, { name, peer });
 	}
 
+	get body() {
+		return this.#expander.body;
+	}
+
 	get isOpen() {
-		return this.#detail !== undefined;
+		return this.#expander.isOpen;
 	}
 
 	show(client) {
@@ -72,7 +72,7 @@ export class ClientRow {
 		const named = clientName(client.client);
 		setText(cells.name, named);
 		const library = client.library === null || client.library === client.client ? '' : clientName(client.library);
-		setAttribute(this.#button, 'title', named);
+		setAttribute(this.#expander.button, 'title', named);
 		cells.name.classList.toggle('quiet', client.client === null);
 		const where = address === null ? '' : `${address}${transport === 'tls' ? ' by TLS' : ''}`;
 		const peer = [
@@ -93,7 +93,7 @@ export class ClientRow {
 		setNumber(cells.unread, outputBytes, bytes);
 		this.#showRegistered();
 		this.showAges(Date.now());
-		this.#detail?.show(client);
+		this.#expander.detail?.show(client);
 	}
 
 	showAges(nowMs) {
@@ -101,7 +101,7 @@ export class ClientRow {
 		setText(since, age(nowMs - this.#client.openedAt));
 		setAttribute(since, 'title', moment(this.#client.openedAt));
 		// Services change by themselves.
-		this.#detail?.refresh();
+		this.#expander.detail?.refresh();
 	}
 
 	#showRegistered() {
@@ -119,21 +119,6 @@ export class ClientRow {
 		});
 		const parts = names.flatMap((name, index) => (index === 0 ? [name] : [', ', name]));
 		cell.replaceChildren(...(names.length === 0 ? ['–'] : parts), ...(rest > 0 ? [` and ${whole(rest)} more`] : []));
-	}
-
-	#toggle() {
-		if (this.isOpen) {
-			this.#detail.node.remove();
-			this.#detail = undefined;
-			this.#button.removeAttribute('aria-controls');
-		} else {
-			this.#detail = new ClientDetail(this.#detailId, this.#columns);
-			this.body.append(this.#detail.node);
-			this.#button.setAttribute('aria-controls', this.#detailId);
-			this.#detail.show(this.#client);
-		}
-		this.#button.setAttribute('aria-expanded', String(this.isOpen));
-		this.#row.classList.toggle('open', this.isOpen);
 	}
 }
 

@@ -26,7 +26,7 @@ const COLUMNS = [
 ];
 
 const rows = new Map();
-let told = { count: 0, problems: 0, grpc: 0, rows: [] };
+let clients = { count: 0, problems: 0, grpc: 0, rows: [] };
 let filter = [];
 let problemsOnly = false;
 
@@ -43,8 +43,8 @@ scrollable(table.parentElement, 'Clients, scrollable');
 
 /** Takes the clients that are connected. */
 export function showClients(connections) {
-	told = connections;
-	const ids = new Set(told.rows.map(({ id }) => id));
+	clients = connections;
+	const ids = new Set(clients.rows.map(({ id }) => id));
 	for (const id of rows.keys()) if (!ids.has(id)) rows.delete(id);
 	show();
 }
@@ -72,7 +72,7 @@ function matches({ id, client, library, pid, transport, address, certificate, re
 }
 
 function show() {
-	const found = told.rows.filter((row) => matches(row) && (!problemsOnly || row.problems.length > 0));
+	const found = clients.rows.filter((row) => matches(row) && (!problemsOnly || row.problems.length > 0));
 	showCounts(found.length);
 	// What is behind the other tab is drawn when it is chosen.
 	if (byId('clients-panel').hidden) return;
@@ -95,7 +95,7 @@ function bodyOf(client) {
 }
 
 function showCounts(count) {
-	const { count: all, problems, grpc } = told;
+	const { count: all, problems, grpc } = clients;
 	const isFiltered = filter.length > 0 || problemsOnly;
 	const text = isFiltered ? `${whole(count)} of ${whole(all)}` : plural(all, 'client');
 	setText(
@@ -106,13 +106,15 @@ function showCounts(count) {
 	mark.hidden = problems === 0;
 	setText(mark.firstElementChild, whole(problems));
 	const rest = [
-		...(all > told.rows.length ? [`and ${whole(all - told.rows.length)} more, without problems or less busy`] : []),
+		...(all > clients.rows.length
+			? [`and ${whole(all - clients.rows.length)} more, without problems or less busy`]
+			: []),
 		...(grpc > 0 ? [`and ${whole(grpc)} by gRPC, which are not listed`] : []),
 	];
 	setText(byId('clients-rest'), rest.join('; '));
 	byId('clients-rest').hidden = rest.length === 0;
 	setText(byId('clients-libraries'), librariesText());
-	byId('clients-libraries').hidden = told.rows.length === 0;
+	byId('clients-libraries').hidden = clients.rows.length === 0;
 	const empty = byId('clients-empty');
 	empty.hidden = count > 0;
 	setText(empty, all === 0 ? 'No client is connected.' : 'No client matches. Press Escape to clear the filter.');
@@ -121,7 +123,7 @@ function showCounts(count) {
 /** Who still speaks with which version: what an upgrade waits for. */
 function librariesText() {
 	const counts = new Map();
-	for (const { library, client } of told.rows) {
+	for (const { library, client } of clients.rows) {
 		const name = library ?? (client?.startsWith('@spock/client/') ? client : null);
 		const key = name === null ? 'unnamed' : clientName(name);
 		counts.set(key, (counts.get(key) ?? 0) + 1);

@@ -16,8 +16,8 @@ scrollable(byId('streams-table').parentElement, 'Streams, scrollable');
 scrollable(byId('groups-table').parentElement, 'Groups, scrollable');
 
 /** Shows the log of events, its streams and its groups. */
-export function showEvents(told) {
-	events = told;
+export function showEvents(report) {
+	events = report;
 	const { state, reason, bytes: size, bytesMax, producers, unstored, damaged, streams, groups } = events;
 	const tag = byId('events-state');
 	setText(tag, state);
@@ -49,11 +49,11 @@ export function showEventAges(nowMs) {
 function showRows(table, rows, shown, nameOf, { make, fill }) {
 	const names = new Set(shown.map(nameOf));
 	for (const name of rows.keys()) if (!names.has(name)) rows.delete(name);
-	const nodes = shown.map((told) => {
-		const name = nameOf(told);
+	const nodes = shown.map((one) => {
+		const name = nameOf(one);
 		if (!rows.has(name)) rows.set(name, make());
 		const row = rows.get(name);
-		fill(row, told);
+		fill(row, one);
 		return row.node;
 	});
 	arrange(byId(table).tBodies[0], nodes);

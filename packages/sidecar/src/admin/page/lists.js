@@ -11,14 +11,14 @@ const STATE_WORDS = {
 
 /** Shows a short list whole: it changes rarely, and no row of it takes the focus. */
 function listOf(id, noun, rowOf) {
-	let told = [];
+	let entries = [];
 	const show = () => {
-		byId(id).hidden = told.length === 0;
-		arrange(byId(`${id}-list`), more.take(told).map(rowOf));
+		byId(id).hidden = entries.length === 0;
+		arrange(byId(`${id}-list`), more.take(entries).map(rowOf));
 	};
 	const more = new MoreButton(byId(`${id}-more`), { step: STEP, noun, changed: show });
 	return (list) => {
-		told = list;
+		entries = list;
 		show();
 	};
 }
@@ -28,8 +28,8 @@ function item(name, note, [status, word]) {
 	return element('li', {}, element('div', { class: 'change-head' }, ...line), element('div', { class: 'quiet' }, note));
 }
 
-export const showRegistrations = listOf('registrations', 'registrations', (told) => {
-	const { service, instance, state, phase, holders, status, note } = told;
+export const showRegistrations = listOf('registrations', 'registrations', (registration) => {
+	const { service, instance, state, phase, holders, status, note } = registration;
 	const notes = [instance, phase === 'held' ? plural(holders, 'holder') : phase, note].filter(Boolean);
 	// What the registry does not know is not passing, whatever its app reports.
 	const shown = state === 'registered' ? [status, HEALTH_WORDS[status] ?? ''] : [`${state}, ${status}`, 'warn'];

@@ -19,7 +19,7 @@ const LINK_TEXTS = {
 const filter = byId('filter');
 const problems = byId('problems');
 
-/** What was told of the process last, and whether it can be trusted now. */
+/** The last report of the process, and whether it can be trusted now. */
 let last;
 let linkState;
 const isLive = () => linkState === 'live';
@@ -48,7 +48,7 @@ follow({
 	began: () => {
 		for (const part of Object.keys(parts)) whole.add(part);
 	},
-	told: (part, data) => parts[part](data, whole.delete(part)),
+	received: (part, data) => parts[part](data, whole.delete(part)),
 	state: (state) => {
 		linkState = state;
 		setAttribute(document.body, 'data-state', state);
@@ -60,7 +60,7 @@ follow({
 	},
 });
 
-/** So that tabs can be told apart, and trouble is seen in a tab behind. */
+/** So that tabs can be distinguished, and trouble is seen in a tab behind. */
 function showTitle() {
 	if (last === undefined) return;
 	const { host, ready, phase } = last;

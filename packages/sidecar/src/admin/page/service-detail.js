@@ -8,7 +8,7 @@ const OVERSIZE = 'has an older answer: the newest is too long for it';
 export class ServiceDetail {
 	#key;
 	#asked = 0;
-	#told;
+	#answer;
 	#content;
 	#instances = element('tbody');
 	#more;
@@ -25,16 +25,16 @@ export class ServiceDetail {
 	async refresh({ key }) {
 		this.#key = key;
 		const asked = ++this.#asked;
-		let told;
+		let answer;
 		try {
 			const response = await fetch(`service.json?key=${encodeURIComponent(this.#key)}`);
-			told = response.ok ? await response.json() : { error: `the sidecar says ${response.status}` };
+			answer = response.ok ? await response.json() : { error: `the sidecar says ${response.status}` };
 		} catch {
 			// The stream tells of the outage, and the next row that comes asks again.
 			return;
 		}
 		if (asked !== this.#asked) return;
-		this.#told = told;
+		this.#answer = answer;
 		this.#show();
 	}
 
@@ -43,7 +43,7 @@ export class ServiceDetail {
 	}
 
 	#show() {
-		const { instances, watchers = [], watcherCount = 0, error, held, panic, frameBytes = 0 } = this.#told;
+		const { instances, watchers = [], watcherCount = 0, error, held, panic, frameBytes = 0 } = this.#answer;
 		const notes = [
 			...(error ? [error] : []),
 			...(held ? ['The registry says that no instances are left. That is held back for a while.'] : []),
@@ -57,7 +57,7 @@ export class ServiceDetail {
 		const head = names.map((name) =>
 			element('th', { scope: 'col', class: name === 'Weight' || name === 'Age' ? 'number' : undefined }, name),
 		);
-		const caption = element('caption', { class: 'hidden' }, `Instances of ${this.#told.service}`);
+		const caption = element('caption', { class: 'hidden' }, `Instances of ${this.#answer.service}`);
 		const table = element('table', {}, caption, element('thead', {}, element('tr', {}, ...head)), this.#instances);
 		const isEmpty = instances.length === 0;
 		const list = isEmpty
@@ -76,7 +76,7 @@ export class ServiceDetail {
 		this.#ages = [];
 		arrange(
 			this.#instances,
-			this.#more.take(this.#told.instances).map((instance) => this.#row(instance)),
+			this.#more.take(this.#answer.instances).map((instance) => this.#row(instance)),
 		);
 		this.showAges(Date.now());
 	}

@@ -1,4 +1,5 @@
 import { element, setAttribute, setText } from './dom.js';
+import { Expander } from './expander.js';
 import { age, moment, whole } from './format.js';
 import { ServiceDetail } from './service-detail.js';
 
@@ -14,21 +15,20 @@ let rowCount = 0;
 /** One service: its row, and its instances below when it is expanded. */
 export class ServiceRow {
 	#service;
-	#detail;
 	#cells;
-	#button;
-	#row;
-	#detailId = `detail-${++rowCount}`;
-	#columns;
+	#expander;
 	isShown = false;
 
 	constructor(columns) {
-		this.#columns = columns;
 		const number = (words = '') => element('td', { class: `number ${words}`.trim() });
 		const name = element('span', { class: 'name' });
 		const conditions = element('span', { class: 'with' });
 		const found = element('span', { class: 'found quiet' });
-		this.#button = element('button', { type: 'button', class: 'expander', 'aria-expanded': 'false' }, name, conditions);
+		this.#expander = new Expander(`detail-${++rowCount}`, [name, conditions], (id) => {
+			const detail = new ServiceDetail(id, columns);
+			void detail.refresh(this.#service);
+			return detail;
+		});
 		const fill = element('span');
 		const meter = element('span', { class: 'meter', 'aria-hidden': 'true' }, fill);
 		const healthy = element('span');
@@ -41,17 +41,16 @@ export class ServiceRow {
 		};
 		const { state, watchers, changed, revision } = this.#cells;
 		const health = element('td', {}, element('span', { class: 'health' }, meter, healthy));
-		const head = element('th', { scope: 'row' }, this.#button, found);
-		this.#row = element('tr', { class: 'row service' }, head, health, state, watchers, changed, revision);
-		this.#row.addEventListener('click', () => {
-			// Who selects a text to copy it does not mean the row.
-			if (getSelection().isCollapsed) this.#toggle();
-		});
-		this.body = element('tbody', {}, this.#row);
+		const head = element('th', { scope: 'row' }, this.#expander.button, found);
+		this.#expander.attach(element('tr', { class: 'row service' }, head, health, state, watchers, changed, revision));
+	}
+
+	get body() {
+		return this.#expander.body;
 	}
 
 	get isOpen() {
-		return this.#detail !== undefined;
+		return this.#expander.isOpen;
 	}
 
 	show(service) {
@@ -60,7 +59,7 @@ export class ServiceRow {
 		const { name, conditions, found, fill, meter, healthy, state, watchers, revision } = this.#cells;
 		setText(name, service.service);
 		setText(conditions, service.label);
-		setAttribute(this.#button, 'title', `${service.service} ${service.label}`.trim());
+		setAttribute(this.#expander.button, 'title', `${service.service} ${service.label}`.trim());
 		const { tags, zones, statuses } = service.found;
 		setText(found, [...zones, ...tags].join(' '));
 		const { healthy: good, instances } = service;
@@ -77,7 +76,7 @@ export class ServiceRow {
 		setText(watchers, whole(service.readers));
 		setText(revision, whole(service.revision));
 		this.showAges(Date.now());
-		this.#detail?.refresh(service);
+		this.#expander.detail?.refresh(service);
 	}
 
 	showAges(nowMs) {
@@ -86,21 +85,6 @@ export class ServiceRow {
 		setText(changed, changedAt === null ? '–' : age(nowMs - changedAt));
 		setAttribute(changed, 'title', changedAt === null ? '' : moment(changedAt));
 		if (staleSince !== null) setText(state, `${STATES[this.#service.state][0]}, ${age(nowMs - staleSince)}`);
-		this.#detail?.showAges(nowMs);
-	}
-
-	#toggle() {
-		if (this.isOpen) {
-			this.#detail.node.remove();
-			this.#detail = undefined;
-			this.#button.removeAttribute('aria-controls');
-		} else {
-			this.#detail = new ServiceDetail(this.#detailId, this.#columns);
-			this.body.append(this.#detail.node);
-			this.#button.setAttribute('aria-controls', this.#detailId);
-			this.#detail.refresh(this.#service);
-		}
-		this.#button.setAttribute('aria-expanded', String(this.isOpen));
-		this.#row.classList.toggle('open', this.isOpen);
+		this.#expander.detail?.showAges(nowMs);
 	}
 }

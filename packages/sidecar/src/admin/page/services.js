@@ -33,12 +33,12 @@ const columns = new SortedColumns(table, COLUMNS, {
 });
 
 /** Takes rows that are new or different, and the keys of those that are gone. With `isAll` there are no others. */
-export function takeServices({ rows: told, gone }, isAll) {
+export function takeServices({ rows: changed, gone }, isAll) {
 	if (isAll) {
-		const keys = new Set(told.map(({ key }) => key));
+		const keys = new Set(changed.map(({ key }) => key));
 		for (const key of services.keys()) if (!keys.has(key)) services.delete(key);
 	}
-	for (const service of told) services.set(service.key, service);
+	for (const service of changed) services.set(service.key, service);
 	for (const key of gone) services.delete(key);
 	for (const key of rows.keys()) if (!services.has(key)) rows.delete(key);
 	showServices();

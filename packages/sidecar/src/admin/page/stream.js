@@ -20,9 +20,9 @@ function openStream() {
 
 /**
  * Follows the events of the sidecar for as long as the page is there. `began` is called before the first event of each stream,
- * which tells everything again; `told` for each part; `state` with `connecting`, `live`, `lost` or `paused`.
+ * which sends everything again; `received` for each part; `state` with `connecting`, `live`, `lost` or `paused`.
  */
-export function follow({ began, told, state }) {
+export function follow({ began, received, state }) {
 	let source;
 	let silenceTimer;
 	let retryTimer;
@@ -56,7 +56,7 @@ export function follow({ began, told, state }) {
 				began();
 				state('live');
 			}
-			told(part, JSON.parse(data));
+			received(part, JSON.parse(data));
 		};
 		source.addEventListener('end', lost);
 		source.addEventListener('error', lost);

@@ -93,7 +93,7 @@ describe('the page of explain', () => {
 			watcherCount: 0,
 		});
 		expect(text.split('\n')).toEqual([
-			'bar\\u001b[31mista [v1] @dc2: 0 of 0 instances get work',
+			'bar\\u001b[31mista [v1] @dc2: the registry has not answered for it',
 			'state     cold: nothing to serve',
 			'held      the registry has returned no instances for 4.0 s; believed in 6.0 s',
 			'panic     too few instances are healthy: all are served',

@@ -82,7 +82,8 @@ function addTable(page: Page, titles: readonly string[], rows: readonly (readonl
 	if (rows.length > 0) page.line().table(rows, { titles });
 }
 
-function summaryOf({ instances }: ExplainReply, next: string | undefined): Piece[] {
+function summaryOf({ instances, source }: ExplainReply, next: string | undefined): Piece[] {
+	if (source === null) return [styled('bad', 'the registry has not answered for it')];
 	if (next !== undefined) return [styled('bad', 'no instance is registered'), `; ${next}`];
 	const served = instances.filter(({ included }) => included).length;
 	const style: Style = served === 0 ? 'bad' : served < instances.length ? 'warning' : 'good';

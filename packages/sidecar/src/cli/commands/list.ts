@@ -96,9 +96,9 @@ type Where = { readonly datacenter?: string };
 async function known(client: Diplomat, { datacenter }: Where, options: CallOptions): Promise<Map<string, Health>> {
 	const { watches } = await client.request('status', null, options);
 	const wanted = datacenter === undefined ? '' : queryLabel({ service: '', datacenter });
-	const told = watches.filter((watch) => queryLabel(watch) === wanted && watch.state !== 'cold');
+	const answered = watches.filter((watch) => queryLabel(watch) === wanted && watch.state !== 'cold');
 	return new Map(
-		told.map(({ service, healthyInstances, instances }) => [service, { healthy: healthyInstances, instances }]),
+		answered.map(({ service, healthyInstances, instances }) => [service, { healthy: healthyInstances, instances }]),
 	);
 }
 

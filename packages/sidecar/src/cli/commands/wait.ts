@@ -2,7 +2,7 @@ import { Backoff } from '@spock/protocol/internal';
 
 import { type TargetFlags, targetOf } from '../client/sidecar-target.ts';
 import { CommandError, EXIT } from '../output/output.ts';
-import { durationMessage, readDurationMs } from '../settings/setting.ts';
+import { durationMessage, readDurationMs, showDuration } from '../settings/setting.ts';
 import { askReady } from './health.ts';
 import { dieOf, runCommand, SignalRelay } from './run-command.ts';
 
@@ -53,7 +53,7 @@ async function untilReady(flags: WaitFlags, timeoutMs: number): Promise<void> {
 	for (;;) {
 		const leftMs = Math.ceil(deadlineMs - performance.now());
 		if (leftMs <= 0) {
-			const message = `the sidecar at ${name} was not ready within ${timeoutMs} ms (--timeout): ${reason}`;
+			const message = `the sidecar at ${name} was not ready within ${showDuration(timeoutMs)} (--timeout): ${reason}`;
 			throw new CommandError(TIMED_OUT, message);
 		}
 		const notReady = await askOnce(flags, Math.min(leftMs, ANSWER_MS));

@@ -2,10 +2,18 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'nod
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { FakeClock, type RealConsul, type TempSocket, tempSocket, waitFor } from '@spock/testkit';
+import {
+	FakeClock,
+	manage,
+	READ_ALL,
+	type RealConsul,
+	startAclConsul,
+	type TempSocket,
+	tempSocket,
+	waitFor,
+} from '@spock/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { manage, READ_ALL, startAclConsul } from '../../../../test/real-acl.ts';
 import { watchedMany } from '../../../../test/watched-many.ts';
 import type { ConsulBackendOptions } from '../consul-backend-options.ts';
 

@@ -1,4 +1,6 @@
-import { findConsul, type RealConsul, startConsul } from '@spock/testkit';
+import { randomUUID } from 'node:crypto';
+
+import { findConsul, type RealConsul, startConsul } from './real-consul.ts';
 
 /** The token that may do anything in the Consul of {@link startAclConsul}. */
 export const MANAGEMENT_TOKEN = 'b1950001-0000-4000-8000-000000000001';
@@ -25,4 +27,12 @@ export async function manage(consul: RealConsul, method: string, path: string, b
 	const text = await response.text();
 	if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
 	return text === '' ? undefined : JSON.parse(text);
+}
+
+/** A new token with these rules; one without any rights if there are none. */
+export async function tokenOf(consul: RealConsul, rules?: string): Promise<string> {
+	const Name = `policy-${randomUUID()}`;
+	if (rules !== undefined) await manage(consul, 'PUT', '/v1/acl/policy', { Name, Rules: rules });
+	const token = await manage(consul, 'PUT', '/v1/acl/token', rules === undefined ? {} : { Policies: [{ Name }] });
+	return (token as { readonly SecretID: string }).SecretID;
 }

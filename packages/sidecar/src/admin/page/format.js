@@ -6,14 +6,14 @@ export function whole(number) {
 	return wholeFormat.format(number);
 }
 
-/** 950 B, 12.3 kB, 4.5 MB. */
+/** 950 B, 12.3 KiB, 4.5 MiB: in the units of the settings, and of the commands. */
 export function bytes(count) {
-	if (count < 1000) return `${Math.round(count)} B`;
-	const units = ['kB', 'MB', 'GB', 'TB'];
-	let value = count / 1000;
+	if (count < 1024) return `${Math.round(count)} B`;
+	const units = ['KiB', 'MiB', 'GiB', 'TiB'];
+	let value = count / 1024;
 	let unit = 0;
-	while (value >= 999.95 && unit < units.length - 1) {
-		value /= 1000;
+	while (value >= 1023.95 && unit < units.length - 1) {
+		value /= 1024;
 		unit++;
 	}
 	return `${value.toFixed(1)} ${units[unit]}`;

@@ -57,6 +57,18 @@ const START: readonly [what: string, flags: string, exitCode: number, reason: st
 	['an admin port that is none', '--admin somewhere', 2, 'expected HOST:PORT'],
 	['a module that is not there', '--backend %/none.js', 2, 'cannot be loaded'],
 	['an address of Consul that is none', '--backend consul --consul ftp://x', 2, 'ftp://x'],
+	[
+		'an upstream with a password',
+		'--upstream tls://ann:s3cret@h:1',
+		2,
+		'--upstream must not hold credentials: use --upstream-',
+	],
+	[
+		'the same without a scheme',
+		'--upstream s3cret@h:1',
+		2,
+		'--upstream must not hold credentials: use --upstream-token',
+	],
 	['an address of another machine', '--listen 192.0.2.1:4000 --listen-any', 2, 'this machine does not have'],
 	['no directory for the socket', '--socket %/no/dir/s.sock', 2, 'its directory does not exist'],
 	['a file in the place of the socket', '--socket %/bad', 2, 'exists and is not a socket'],

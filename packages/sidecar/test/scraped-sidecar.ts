@@ -44,7 +44,7 @@ export async function scrapeUnderLoad(): Promise<Scrape> {
 	return { text, metrics: readScrape(text + behind) };
 }
 
-/** Scrapes a sidecar that asks the one at this place, once it was sent a change. */
+/** What a sidecar that asks the one at this place has of its own in a scrape, once it was sent a change. */
 async function scrapeBehind({ path, directory }: TempSocket, change: () => void): Promise<string> {
 	const behind = `${directory}/behind.sock`;
 	await using sidecar = await startSidecar(behind, ['--upstream', `unix:${path}`, '--admin', '127.0.0.1:0']);
@@ -57,7 +57,11 @@ async function scrapeBehind({ path, directory }: TempSocket, change: () => void)
 	change();
 	return await waitFor('the change', async () => {
 		const text = await (await fetch(`http://${address}/metrics`)).text();
-		return text.includes('\nspock_upstream_lag_seconds ') ? text : undefined;
+		if (!text.includes('\nspock_upstream_lag_seconds ')) return undefined;
+		return text
+			.split('\n')
+			.filter((line) => line.includes('spock_upstream_'))
+			.join('\n');
 	});
 }
 

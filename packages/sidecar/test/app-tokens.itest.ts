@@ -123,6 +123,25 @@ const SITES: readonly (readonly [string, () => Promise<Site>])[] = [
 	],
 ];
 
+it('with the next token of a rotation an app changes what it has registered with the one before', async () => {
+	const tokens = new AcceptedTokens([`till: ${TOKENS.till}`, `till: ${TOKENS.node}`, `barista: ${TOKENS.barista}`]);
+	const sidecar = await shared({ backend: await createLocalBackend(), tokens });
+	const [old, next, other] = [
+		await connect(sidecar, 'till'),
+		await connect(sidecar, 'node'),
+		await connect(sidecar, 'barista'),
+	];
+	await old.ask(2, 'registerService', instance);
+	old.socket.destroy();
+	await waitFor('that it has left', () => sidecar.sidecar.status().registrations[0]?.phase === 'grace');
+	expect(await other.ask(2, 'registerService', { ...instance, port: 81 })).toMatchObject(denied);
+	expect(await next.ask(2, 'registerService', { ...instance, port: 81 })).toMatchObject({
+		data: { state: 'registered' },
+	});
+	const { instances } = await sidecar.source.get({ service: 'till' });
+	expect(instances).toMatchObject([{ port: 81, status: 'passing' }]);
+});
+
 describe.each(SITES)('two apps with tokens behind %s', (_way, open) => {
 	const status = async ({ registry }: Site) =>
 		(await registry.source.get({ service: 'till' })).instances.map(({ host, status }) => [host, status]);

@@ -90,6 +90,7 @@ describe('the chart of an app', () => {
 			},
 			['consul-agent-on-node', 'consul-token', 'state-directory', 'events', 'grpc', 'prometheus-annotations'],
 		],
+		['that asks the Spock of its node', { spockOnNode: { enabled: true } }, ['consul-agent-on-node', 'spock-on-node']],
 		['with an ordinary sidecar', { native: false }, ['consul-agent-on-node', 'without-native-sidecars']],
 	])('makes the pod of kustomize: %s', (_, values, components) => {
 		const pod = charted(values);
@@ -103,6 +104,7 @@ describe('the chart of an app', () => {
 			image: { repository: 'registry.example/spock-sidecar', tag: '9.9.9' },
 			resources: { limits: { memory: '300Mi' } },
 			consul: { kind: 'servers', servers: { addresses: ['https://one:8501'], caConfigMap: 'my-ca' } },
+			spockOnNode: { enabled: true, address: 'tls://spock-node.mine.svc:7777', secret: 'mine' },
 			env: [
 				{ name: 'SPOCK_LOG_LEVEL', value: 'debug' },
 				{ name: 'SPOCK_DRAIN_TIMEOUT_MS', value: '20000' },
@@ -113,6 +115,8 @@ describe('the chart of an app', () => {
 		expect(sidecar.resources).toEqual({ requests: { cpu: '20m', memory: '96Mi' }, limits: { memory: '300Mi' } });
 		expect(variable(sidecar, 'CONSUL_HTTP_ADDR')).toBe('https://one:8501');
 		expect(variable(sidecar, 'SPOCK_LOG_LEVEL')).toBe('debug');
+		expect(variable(sidecar, 'SPOCK_UPSTREAM')).toBe('tls://spock-node.mine.svc:7777');
+		expect(pod.spec.volumes).toContainEqual({ name: 'spock-node', secret: { secretName: 'mine', defaultMode: 0o440 } });
 		expect(pod.spec.volumes).toContainEqual({ name: 'consul-ca', configMap: { name: 'my-ca' } });
 		expect(brokenRules(pod, { isNative: true, isAppOurs: true })).toEqual([]);
 	});

@@ -141,7 +141,7 @@ function listenRules({ spec }: Pod, node: Container): string[] {
 			(volume) => volume?.secret?.defaultMode === 0o440,
 		),
 		'the commands in its pod find its socket': variable(node, 'SPOCK_SOCKET') === `${SOCKET_DIRECTORY}/sidecar.sock`,
-		'who has the token of all clients registers nothing': variable(node, 'SPOCK_REGISTRATIONS_MAX') === '0',
+		'only an app with a token of its own registers': variable(node, 'SPOCK_REGISTRATIONS_NAMED_ONLY') === 'true',
 	});
 }
 

@@ -18,6 +18,8 @@ const FIELDS: Readonly<Record<string, string>> = {
 	'metadata.name': 'barista-app-1',
 	'metadata.namespace': 'cafe',
 	'metadata.uid': 'a-b-c',
+	'spec.nodeName': 'node-1',
+	"metadata.labels['topology.kubernetes.io/zone']": 'eu-1a',
 };
 
 /** The environment of the sidecar's process, as the kubelet makes it. */
@@ -48,6 +50,7 @@ describe('what the sidecar reads of an overlay', () => {
 		expect(consul).toEqual({ addresses: ['http://192.0.2.1:8500'] });
 		expect(setting('advertise')).toBe('198.51.100.7');
 		expect(setting('owner')).toBe('a-b-c');
+		expect(setting('zone')).toBe('eu-1a');
 		expect(setting('admin')).toBe('0.0.0.0:9464');
 		expect(setting('drainTimeoutMs')).toBe(25_000);
 		expect(setting('outputTotalBytesMax')).toBe(64 * 2 ** 20);
@@ -67,16 +70,28 @@ describe('what the sidecar reads of an overlay', () => {
 		});
 	});
 
-	it('node: where it listens, for whom, and that it registers nothing for them', () => {
+	it('spock-on-node: the Spock of the node with the token of the app, and the three servers while that is away', () => {
+		const { consul, setting } = read('spock-on-node');
+		expect(setting('backend')).toEqual(['spock', 'consul']);
+		expect(setting('upstream')).toEqual(['tls://spock-node.spock.svc:7777']);
+		expect([setting('upstreamCa'), setting('upstreamTokenFile')]).toEqual([
+			'/etc/spock/node/ca.crt',
+			'/etc/spock/node/token',
+		]);
+		expect(consul).toEqual(read('consul-servers-tls-acl').consul);
+	});
+
+	it('node: where it listens, for whom, and whose registrations it keeps', () => {
 		const { consul, setting } = read('node');
 		expect(consul).toMatchObject({ login: { method: 'spock' } });
 		expect(setting('listen')).toBe('tls://0.0.0.0:7777');
 		expect([setting('tlsCert'), setting('tlsKey'), setting('tokenFile')]).toEqual([
 			'/etc/spock/tls/tls.crt',
 			'/etc/spock/tls/tls.key',
-			'/etc/spock/token/token',
+			'/etc/spock/tokens/tokens',
 		]);
-		expect(setting('registrationsMax')).toBe(0);
-		expect([setting('advertise'), setting('owner')]).toEqual([undefined, undefined]);
+		expect(setting('registrationsNamedOnly')).toBe(true);
+		expect([setting('advertise'), setting('owner')]).toEqual([undefined, 'node-1']);
+		expect(setting('zone')).toBe('eu-1a');
 	});
 });

@@ -795,8 +795,10 @@ type ExplainedInstance struct {
 	Included bool   `protobuf:"varint,6,opt,name=included,proto3" json:"included,omitempty"`
 	Reason   string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	// When it last changed or was first seen, in milliseconds since 1970; 0 when not known.
-	ChangedAtMs   uint64   `protobuf:"varint,8,opt,name=changed_at_ms,json=changedAtMs,proto3" json:"changed_at_ms,omitempty"`
-	Checks        []*Check `protobuf:"bytes,9,rep,name=checks,proto3" json:"checks,omitempty"`
+	ChangedAtMs uint64   `protobuf:"varint,8,opt,name=changed_at_ms,json=changedAtMs,proto3" json:"changed_at_ms,omitempty"`
+	Checks      []*Check `protobuf:"bytes,9,rep,name=checks,proto3" json:"checks,omitempty"`
+	// The failure zone, if it is known.
+	Zone          string `protobuf:"bytes,10,opt,name=zone,proto3" json:"zone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -892,6 +894,13 @@ func (x *ExplainedInstance) GetChecks() []*Check {
 		return x.Checks
 	}
 	return nil
+}
+
+func (x *ExplainedInstance) GetZone() string {
+	if x != nil {
+		return x.Zone
+	}
+	return ""
 }
 
 type Check struct {
@@ -1230,7 +1239,7 @@ const file_spock_v1_discovery_proto_rawDesc = "" +
 	"\x0einstance_count\x18\b \x01(\rR\rinstanceCount\x12#\n" +
 	"\rwatcher_count\x18\t \x01(\rR\fwatcherCount\x12!\n" +
 	"\fstream_count\x18\n" +
-	" \x01(\rR\vstreamCount\"\x8e\x02\n" +
+	" \x01(\rR\vstreamCount\"\xa2\x02\n" +
 	"\x11ExplainedInstance\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x12\n" +
@@ -1240,7 +1249,9 @@ const file_spock_v1_discovery_proto_rawDesc = "" +
 	"\bincluded\x18\x06 \x01(\bR\bincluded\x12\x16\n" +
 	"\x06reason\x18\a \x01(\tR\x06reason\x12\"\n" +
 	"\rchanged_at_ms\x18\b \x01(\x04R\vchangedAtMs\x12'\n" +
-	"\x06checks\x18\t \x03(\v2\x0f.spock.v1.CheckR\x06checks\"C\n" +
+	"\x06checks\x18\t \x03(\v2\x0f.spock.v1.CheckR\x06checks\x12\x12\n" +
+	"\x04zone\x18\n" +
+	" \x01(\tR\x04zone\"C\n" +
 	"\x05Check\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +

@@ -10,13 +10,14 @@ import type {
 	ServiceSnapshot,
 	ServiceSource,
 } from '@spock/protocol';
-import { type Clock, isObject, systemClock } from '@spock/protocol/internal';
-import type { SocketAddress } from '@spock/protocol/node';
+import { isObject, systemClock } from '@spock/protocol/internal';
 
 import type { Session } from './connection/session.ts';
 import { type DiplomatOptions, resolveOptions } from './foundation/options.ts';
-import { socketTransport, type Transport } from './foundation/transport.ts';
 import { RemoteSource } from './sources/remote-source.ts';
+import { type PlaceStatus, Rotation, type UpstreamCounts, type UpstreamPlace } from './upstream-rotation.ts';
+
+export type { PlaceStatus, UpstreamCounts, UpstreamFailure, UpstreamPlace } from './upstream-rotation.ts';
 
 /** Most sidecars in a row that are read of an answer to hello. */
 const HOPS_MAX = 16;
@@ -26,17 +27,6 @@ const HOP_LENGTH_MAX = 512;
 const IDLE_SUBSCRIPTION_MS = 1000;
 /** The cache of the sidecar that asks has a limit of its own. */
 const SUBSCRIPTIONS_MAX = 2 ** 24;
-/** A connection that held this long is made to the same place again when it is lost. */
-const STABLE_MS = 5000;
-
-/** Where a sidecar that can be asked listens. */
-export interface UpstreamPlace {
-	/** For people: `tls://10.0.0.1:7070`. */
-	readonly name: string;
-	readonly address: SocketAddress;
-	/** Default: a socket of node:net. */
-	readonly transport?: Transport;
-}
 
 /** What answered hello. */
 export interface UpstreamPeer {
@@ -74,6 +64,10 @@ export interface Upstream extends ServiceSource {
 	readonly isReady: boolean;
 	/** For people: why there is no connection now. */
 	whyNotReady(): string;
+	/** Every place, in order. */
+	places(): readonly PlaceStatus[];
+	/** What became of the connections, since the start. */
+	counts(): UpstreamCounts;
 }
 
 /** Connects to one of several sidecars in the background, and again whenever that is needed. Throws for a wrong option. */
@@ -99,74 +93,6 @@ export function openUpstream(options: UpstreamOptions): Upstream {
 	return source;
 }
 
-/** Which of the places is dialled: the same again after a connection that worked, the next one after any other. */
-class Rotation {
-	/** Where the newest connection goes. */
-	current: UpstreamPlace;
-	localHost: () => string | undefined = () => undefined;
-	/** Why the connection that was closed last has ended. */
-	lastError: () => string | undefined = () => undefined;
-	readonly transport: Transport;
-	/** Why each place was of no use since one worked. */
-	readonly #errors = new Map<UpstreamPlace, string>();
-	readonly #places: readonly UpstreamPlace[];
-	#index = 0;
-	readonly #clock: Clock;
-	/** When the newest connection was greeted; undefined until it is. */
-	#workedAtMs: number | undefined;
-	#isFirst = true;
-
-	constructor(places: readonly UpstreamPlace[], first: UpstreamPlace, clock: Clock) {
-		this.#clock = clock;
-		this.#places = places;
-		this.current = first;
-		const open: Transport = (_address, receive) => {
-			const place = this.#next();
-			const { address, transport = socketTransport } = place;
-			const stream = transport(address, receive);
-			// Behind the client's own listener, which knows the reason.
-			stream.once('close', () => queueMicrotask(() => this.#failed(place)));
-			this.localHost = () => (stream as { localAddress?: string }).localAddress;
-			return stream;
-		};
-		this.transport = Object.assign(open, {
-			mark: () => {
-				const { address, transport = socketTransport } = this.current;
-				return transport.mark?.(address);
-			},
-		});
-	}
-
-	/** The connection that was opened last has been greeted. */
-	worked(): void {
-		this.#workedAtMs = this.#clock.now();
-		this.#errors.clear();
-	}
-
-	/** For people: what is wrong with each place. */
-	describe(): string {
-		const wrong = this.#places.flatMap((place) => {
-			const error = this.#errors.get(place);
-			return error === undefined ? [] : [`${place.name}: ${error}`];
-		});
-		return wrong.length > 0 ? wrong.join('; ') : `${this.current.name}: no answer yet`;
-	}
-
-	#failed(place: UpstreamPlace): void {
-		this.#errors.set(place, this.lastError() ?? 'the connection was closed');
-	}
-
-	#next(): UpstreamPlace {
-		// One that was greeted and ended soon may do so for ever.
-		const wasStable = this.#workedAtMs !== undefined && this.#clock.now() - this.#workedAtMs >= STABLE_MS;
-		if (!this.#isFirst && !wasStable) this.#index = (this.#index + 1) % this.#places.length;
-		this.#isFirst = false;
-		this.#workedAtMs = undefined;
-		this.current = this.#places[this.#index] ?? this.current;
-		return this.current;
-	}
-}
-
 type Listener = { readonly [Name in 'adopted' | 'lost']: UpstreamOptions[Name] | undefined };
 
 class UpstreamSource extends RemoteSource implements Upstream {
@@ -182,7 +108,7 @@ class UpstreamSource extends RemoteSource implements Upstream {
 		super(options, fallback);
 		this.#rotation = rotation;
 		this.#listener = listener;
-		rotation.lastError = () => this.connection.lastError?.message;
+		rotation.lastError = () => this.connection.lastError;
 	}
 
 	verifyService(query: ServiceQuery, options: CallOptions): Promise<ServiceSnapshot> {
@@ -199,6 +125,14 @@ class UpstreamSource extends RemoteSource implements Upstream {
 
 	whyNotReady(): string {
 		return this.#rotation.describe();
+	}
+
+	places(): readonly PlaceStatus[] {
+		return this.#rotation.status();
+	}
+
+	counts(): UpstreamCounts {
+		return this.#rotation.counts();
 	}
 
 	override adopted(session: Session): void {

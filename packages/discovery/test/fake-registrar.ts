@@ -19,6 +19,7 @@ export class FakeRegistrar implements Registrar {
 	/** While true, writes wait for `release`. */
 	holds = false;
 	readonly #held: Held[] = [];
+	#owned: Promise<readonly OwnedInstance[]> | undefined;
 
 	/** Answers the oldest write that waits. */
 	release(error?: SpockError): void {
@@ -50,7 +51,22 @@ export class FakeRegistrar implements Registrar {
 		this.known.delete(id);
 	}
 
+	/** Has the next question for earlier registrations wait. Returns a function that answers it. */
+	holdOwned(): (found: readonly OwnedInstance[]) => void {
+		let answer: (found: readonly OwnedInstance[]) => void = () => undefined;
+		this.#owned = new Promise((resolve) => {
+			answer = resolve;
+		});
+		return (found) => {
+			this.found = found;
+			answer(found);
+		};
+	}
+
 	async owned(): Promise<readonly OwnedInstance[]> {
+		const held = this.#owned;
+		this.#owned = undefined;
+		if (held !== undefined) return held;
 		if (this.error !== undefined) throw this.error;
 		return this.found;
 	}

@@ -63,6 +63,7 @@ export {
 	type KeyWatchStatus,
 	type RegistrationStatus,
 	type StatusReply,
+	type UpstreamStatus,
 	type WatcherStatus,
 	type WatchStatus,
 } from './messages/func-map.ts';

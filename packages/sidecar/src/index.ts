@@ -21,6 +21,6 @@ export {
 export type { Events, EventsContext, EventsOptions, SidecarOptions } from './lifecycle/sidecar-options.ts';
 export type { Listener, SidecarListen } from './listen/listener.ts';
 export type { TlsListen, TlsListenSecrets } from './listen/tls-server.ts';
-export { AcceptedTokens, type TokenCheck } from './listen/tokens.ts';
+export { AcceptedTokens, type TokenCheck, type TokenHolder } from './listen/tokens.ts';
 export { createSidecar, type Sidecar } from './sidecar.ts';
 export { UpstreamBackend, type UpstreamBackendOptions } from './upstream/upstream-backend.ts';

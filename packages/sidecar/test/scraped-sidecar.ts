@@ -1,4 +1,4 @@
-import { startFakeConsul, startSidecar, tempSocket, waitFor } from '@spock/testkit';
+import { startFakeConsul, startSidecar, type TempSocket, tempSocket, waitFor } from '@spock/testkit';
 
 import { RawClient } from './raw-client.ts';
 
@@ -40,7 +40,29 @@ export async function scrapeUnderLoad(): Promise<Scrape> {
 	await client.ask(5, 'openConsumer', { stream: 'orders', group: 'billing', from: 'first' });
 	await askMuch(client);
 	const text = await (await fetch(`http://${address}/metrics`)).text();
-	return { text, metrics: readScrape(text) };
+	const behind = await scrapeBehind(place, () => consul.set('barista', [{ id: 'barista-1' }, { id: 'barista-2' }]));
+	return { text, metrics: readScrape(text + behind) };
+}
+
+/** What a sidecar that asks the one at this place has of its own in a scrape, once it was sent a change. */
+async function scrapeBehind({ path, directory }: TempSocket, change: () => void): Promise<string> {
+	const behind = `${directory}/behind.sock`;
+	await using sidecar = await startSidecar(behind, ['--upstream', `unix:${path}`, '--admin', '127.0.0.1:0']);
+	const [, address] = await waitFor(
+		'its port',
+		() => /"address":"([^"]+)","msg":"admin port/.exec(sidecar.stdout()) ?? undefined,
+	);
+	await using client = await RawClient.open(behind);
+	await client.ask(1, 'watchService', { service: 'barista' });
+	change();
+	return await waitFor('the change', async () => {
+		const text = await (await fetch(`http://${address}/metrics`)).text();
+		if (!text.includes('\nspock_upstream_lag_seconds ')) return undefined;
+		return text
+			.split('\n')
+			.filter((line) => line.includes('spock_upstream_'))
+			.join('\n');
+	});
 }
 
 async function askMuch(client: RawClient): Promise<void> {

@@ -16,6 +16,8 @@ beforeAll(async () => {
 	await once(taken, 'listening');
 	port = (taken.address() as AddressInfo).port;
 	writeFileSync(join(place.directory, 'bad'), 'no: [PEM');
+	writeFileSync(join(place.directory, 'shared-tokens'), 'till: the-s3cret-of-both\nbarista: the-s3cret-of-both\n');
+	writeFileSync(join(place.directory, 'half-a-line'), 'till: the-s3cret-of-the-till\nbarista:\n');
 	writeFileSync(join(place.directory, 'blocked.sock.take-over'), 'precious');
 	createServer().listen(join(place.directory, 'taken.sock')).unref();
 });
@@ -50,6 +52,18 @@ const START: readonly [what: string, flags: string, exitCode: number, reason: st
 	['no TLS file', '--listen tls://127.0.0.1:0 --tls-cert %/none --tls-key %/none', 2, 'none'],
 	['a bad TLS file', '--listen tls://127.0.0.1:0 --tls-cert %/bad --tls-key %/bad', 2, 'the TLS file is bad'],
 	['no token file', '--listen 127.0.0.1:0 --token-file %/none', 2, 'none'],
+	[
+		'one token of two apps',
+		'--listen 127.0.0.1:0 --token-file %/shared-tokens',
+		2,
+		'till and barista have the same token',
+	],
+	[
+		'an app without a token',
+		'--listen 127.0.0.1:0 --token-file %/half-a-line',
+		2,
+		'the token of barista must be 16 to 512',
+	],
 	['a port for everybody', '--listen 0.0.0.0:0', 2, '--listen-any'],
 	['gRPC for everybody', '--grpc 0.0.0.0:0', 2, '--grpc-any'],
 	['an admin port for everybody', '--admin 0.0.0.0:0', 2, '--admin-any'],
@@ -57,6 +71,18 @@ const START: readonly [what: string, flags: string, exitCode: number, reason: st
 	['an admin port that is none', '--admin somewhere', 2, 'expected HOST:PORT'],
 	['a module that is not there', '--backend %/none.js', 2, 'cannot be loaded'],
 	['an address of Consul that is none', '--backend consul --consul ftp://x', 2, 'ftp://x'],
+	[
+		'an upstream with a password',
+		'--upstream tls://ann:s3cret@h:1',
+		2,
+		'--upstream must not hold credentials: use --upstream-',
+	],
+	[
+		'the same without a scheme',
+		'--upstream s3cret@h:1',
+		2,
+		'--upstream must not hold credentials: use --upstream-token',
+	],
 	['an address of another machine', '--listen 192.0.2.1:4000 --listen-any', 2, 'this machine does not have'],
 	['no directory for the socket', '--socket %/no/dir/s.sock', 2, 'its directory does not exist'],
 	['a file in the place of the socket', '--socket %/bad', 2, 'exists and is not a socket'],
@@ -105,6 +131,7 @@ describe('a start that fails', () => {
 			reason: expect.stringContaining(reason),
 			msg: 'the sidecar cannot start',
 		});
+		expect(stdout).not.toContain('s3cret');
 		// It has not served: nothing of an end is told.
 		expect(stdout).not.toMatch(/"msg":"stopp/);
 	});

@@ -1,5 +1,5 @@
 import { type Backend, BackendSource, consulBackend, Registrations } from '@spock/discovery';
-import { createSidecar, type Sidecar } from '@spock/sidecar';
+import { createSidecar, type Sidecar, type TokenCheck } from '@spock/sidecar';
 import { type FakeConsul, startFakeConsul, TcpGate } from '@spock/testkit';
 
 import { UpstreamBackend, type UpstreamBackendOptions } from '../src/upstream/upstream-backend.ts';
@@ -20,7 +20,12 @@ export interface SharedSidecar extends AsyncDisposable {
 
 /** A sidecar that other sidecars ask. With `backend` it asks that one; else a registry of its own. */
 export async function sharedSidecar(
-	options: { readonly instance?: string; readonly backend?: Backend; readonly consul?: FakeConsul } = {},
+	options: {
+		readonly instance?: string;
+		readonly backend?: Backend;
+		readonly consul?: FakeConsul;
+		readonly tokens?: TokenCheck;
+	} = {},
 ): Promise<SharedSidecar> {
 	const consul = options.consul ?? (await startFakeConsul({ isStrict: true }));
 	const registryGate = await TcpGate.open(Number(new URL(consul.url).port));
@@ -29,7 +34,7 @@ export async function sharedSidecar(
 	const { registrar } = backend;
 	const sidecar = createSidecar({
 		source,
-		listen: [{ address: { host: '127.0.0.1', port: 0 } }],
+		listen: [{ address: { host: '127.0.0.1', port: 0 }, ...(options.tokens && { tokens: options.tokens }) }],
 		limits: { graceMs: 0 },
 		...(registrar && { registrations: new Registrations({ registrar, owner: `owner of ${registryGate.url}` }) }),
 		...(options.instance && { instance: options.instance }),

@@ -1,7 +1,7 @@
 import { type Backend, BackendSource, createLocalBackend, Registrations } from '@spock/discovery';
 import { type BackendFixture, backendContract } from '@spock/discovery/contract';
-import type { ServiceInstance, ServiceSnapshot, SpockError } from '@spock/protocol';
-import { createSidecar } from '@spock/sidecar';
+import type { ServiceInstance, ServiceSnapshot, SpockError, UpstreamStatus } from '@spock/protocol';
+import { AcceptedTokens, createSidecar } from '@spock/sidecar';
 import { describeKeyContract, FakeSidecar, fakeSnapshot, startFakeConsul, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
@@ -168,6 +168,41 @@ describe('a sidecar that asks another', () => {
 		await consul.stop();
 	});
 
+	it('its status tells which one is asked, what has failed, and how late changes come', async () => {
+		const consul = await startFakeConsul({ isStrict: true });
+		await using first = await sharedSidecar({ consul });
+		await using second = await sharedSidecar({ consul });
+		await using wary = await sharedSidecar({ consul, tokens: new AcceptedTokens(['the-token-of-some-app']) });
+		set(first, 'barista', [80]);
+		const backend = upstreamOf([wary, first, second]);
+		const source = new BackendSource({ backend });
+		const upstream = () => source.status().upstream as UpstreamStatus;
+		const { last } = follow(source);
+		await waitFor('the live answer', () => last()?.source === 'live');
+		expect(upstream()).toMatchObject({
+			address: first.place.name,
+			places: [
+				{ address: wary.place.name, error: expect.stringContaining('requires a token') },
+				{ address: first.place.name, error: null },
+				{ address: second.place.name, error: null },
+			],
+			...{ subscriptions: 1, lagMs: null, failovers: 0, failures: { denied: 1, away: 0, loop: 0, version: 0 } },
+		});
+		const { bytesRead } = upstream();
+		set(first, 'barista', [80, 81]);
+		await waitFor('the change', () => ports(last()).length === 2);
+		// By one clock here: it is the time on the way.
+		expect(upstream().lagMs).toBeGreaterThanOrEqual(0);
+		expect(upstream().bytesRead).toBeGreaterThan(bytesRead);
+		await first.gate.shut();
+		await waitFor('the next one', () => upstream().address === second.place.name);
+		expect(upstream()).toMatchObject({ failovers: 1, failures: { away: expect.any(Number) } });
+		expect(upstream().failures['away']).toBeGreaterThan(0);
+		expect(upstream().places[1]?.error).not.toBeNull();
+		await source.close();
+		await consul.stop();
+	});
+
 	it('does not go back to what another one knew earlier', async () => {
 		await using first = await sharedSidecar();
 		await using second = await sharedSidecar();
@@ -313,6 +348,7 @@ describe('a loop of sidecars', () => {
 		await closing.close();
 		const itself = upstreamOf([first], { sidecar: 'A' });
 		await waitFor('the refusal', () => itself.status().error?.includes('it is the same sidecar'));
+		expect(itself.status().upstream?.failures['loop']).toBeGreaterThan(0);
 		await itself.close();
 	});
 

@@ -7,6 +7,17 @@ export interface LookupAppSettings {
 	 */
 	readonly manner: 'leaves' | 'stays' | 'ends';
 	readonly leavesAfterMs: number;
+	/** A Spock that is reached over TLS. Default: the sidecar of the pod. */
+	readonly shared?: SharedSpock;
+}
+
+/** Where a Spock that pods share is, and how to get in. */
+export interface SharedSpock {
+	readonly host: string;
+	readonly port: number;
+	readonly token: string;
+	/** Its authority, in PEM. */
+	readonly ca: string;
 }
 
 /** A line that the app prints, as JSON; `atMs` by the wall clock. */

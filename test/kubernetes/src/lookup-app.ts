@@ -3,6 +3,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { connect } from '@spock/client';
+import { tlsTransport } from '@spock/client/tls';
 
 import type { LookupAppEvent, LookupAppSettings, LookupTally } from './lookup-app-messages.ts';
 
@@ -28,8 +29,11 @@ subscribe('spock:client:connect', (message) => {
 	if ((message as { readonly again: boolean }).again) say({ event: 'back' });
 });
 
-// At the path where an app in a pod finds its sidecar, without any setting.
-const diplomat = await connect();
+// Without any setting at the path where an app in a pod finds its sidecar.
+const { shared } = settings;
+const diplomat = await connect(
+	shared && { host: shared.host, port: shared.port, token: shared.token, transport: tlsTransport({ ca: shared.ca }) },
+);
 say({ event: 'connected' });
 const { host, port } = await diplomat.getService(settings.service);
 say({ event: 'first lookup', address: `${host}:${port}` });

@@ -38,6 +38,7 @@ export interface Volume {
 }
 
 export interface PodStatus {
+	readonly podIP?: string;
 	readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
 	readonly conditions?: readonly { readonly type: string; readonly status: 'True' | 'False' | 'Unknown' }[];
 	readonly initContainerStatuses?: readonly ContainerStatus[];

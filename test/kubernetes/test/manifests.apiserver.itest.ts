@@ -14,6 +14,7 @@ import { podsOfWorkloads } from '../src/workload-pods.ts';
 
 const PLAIN = 'plain';
 const INJECTED = 'injected';
+const BASELINE = 'baseline';
 /** Whoever applies these is refused what is not allowed, and told of what is only tolerated. */
 const RESTRICTED = {
 	'pod-security.kubernetes.io/enforce': 'restricted',
@@ -75,9 +76,18 @@ describe.each(overlays)('the overlay or chart %s', (overlay) => {
 });
 
 describe('the API server of these tests', () => {
-	it('refuses what is not restricted, and what no API knows', async () => {
+	it('refuses what is not restricted, a directory of the node even where only the baseline holds, and what no API knows', async () => {
 		const root = { ...own(), spec: { ...own().spec, securityContext: { runAsUser: 0 } } };
 		await expect(create(root, PLAIN, DRY_RUN)).rejects.toThrow('violates PodSecurity "restricted:latest"');
+		await makeNamespace(BASELINE, { 'pod-security.kubernetes.io/enforce': 'baseline' });
+		// So that k8s/ has no Spock at a socket of the node.
+		const hostPath = {
+			...own(),
+			spec: { ...own().spec, volumes: [{ name: 'uds', hostPath: { path: '/run/spock' } }] },
+		};
+		await expect(create(hostPath, BASELINE, DRY_RUN)).rejects.toThrow(
+			'violates PodSecurity "baseline:latest": hostPath',
+		);
 		const unknown = { ...own(), spec: { ...own().spec, sidecars: [] } };
 		await expect(create(unknown, PLAIN, DRY_RUN)).rejects.toThrow('unknown field "spec.sidecars"');
 	});

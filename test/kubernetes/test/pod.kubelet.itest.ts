@@ -5,6 +5,7 @@ import { PodMachine } from '../src/machine/pod-machine.ts';
 import { readRendered, renderedDirectory } from '../src/manifests.ts';
 import { isReady } from '../src/pod.ts';
 import { documentedProbes } from './grpc-probes.ts';
+import { NodeSpock, withoutSidecar } from './node-spock.ts';
 import { ADDRESS, RunningPod, SERVICE } from './running-pod.ts';
 
 /** A tally is some milliseconds late on a busy machine, and the kubelet's and the app's clocks are read one after the other. */
@@ -200,6 +201,41 @@ describe('a pod with two ordinary containers', () => {
 		expect(sidecarTold).toBeLessThan(appTold + 2500);
 		await expectEnds(pod);
 		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
+	});
+});
+
+describe('two pods of apps that ask the Spock of their node', () => {
+	it('have no lookup fail while it is replaced by the next one, and live answers soon', async () => {
+		const address = process.env['SPOCK_MACHINE_ADDRESS'] ?? '';
+		await using node = await NodeSpock.prepare(machine, address, readRendered(directory, 'node'));
+		await node.place('node-before');
+		const apps = await Promise.all(
+			(['app-one', 'app-two'] as const).map((name) =>
+				RunningPod.start(machine, withoutSidecar(native), {
+					title: `the Spock of the node is replaced: ${name}`,
+					name,
+					shared: node.shared(name),
+				}),
+			),
+		);
+		// As a DaemonSet with maxSurge does it: the next one is ready before the one in place is told to end.
+		await node.place('node-after');
+		const replacedAtMs = Date.now();
+		for (const app of apps) app.note('the Spock in place is taken away', replacedAtMs);
+		expect(await node.remove('node-before')).toBe(0);
+		const goneAtMs = Date.now();
+		for (const app of apps) {
+			// The next one has not been asked for the service before: until Consul has answered it, what is known has an age.
+			await app.is('live answers after that', () =>
+				app.tallies(goneAtMs).some(({ lookups, stale }) => lookups > 0 && stale === 0),
+			);
+			await app.remove();
+			expect((await app.container('app', 'exit')).exitCode).toBe(0);
+			const { lookups, failed } = app.tell();
+			expect(failed).toBe(0);
+			expect(lookups).toBeGreaterThan(100);
+		}
+		expect(await node.remove('node-after')).toBe(0);
 	});
 });
 

@@ -1,6 +1,6 @@
 import { waitFor } from '@spock/testkit';
 
-import type { LookupAppLine, LookupAppSettings, LookupTally } from '../src/lookup-app-messages.ts';
+import type { LookupAppLine, LookupAppSettings, LookupTally, SharedSpock } from '../src/lookup-app-messages.ts';
 import type { ContainerEvent } from '../src/machine/container-events.ts';
 import type { PodMachine, PodRecord } from '../src/machine/pod-machine.ts';
 import type { Container, Pod } from '../src/pod.ts';
@@ -23,6 +23,8 @@ export interface RunningPodOptions {
 	/** Default 0. */
 	readonly leavesAfterMs?: number;
 	readonly isJob?: boolean;
+	/** A Spock that it asks in place of a sidecar of its own. */
+	readonly shared?: SharedSpock;
 	/** What its sidecar's container has otherwise, and more environment for it. */
 	readonly sidecar?: Partial<Container>;
 }
@@ -61,8 +63,8 @@ export class RunningPod {
 		manifests: readonly Manifest[],
 		options: RunningPodOptions,
 	): Promise<RunningPod> {
-		const { name, manner = 'leaves', leavesAfterMs = 0, isJob = false, sidecar } = options;
-		const app = { service: SERVICE, manner, leavesAfterMs };
+		const { name, manner = 'leaves', leavesAfterMs = 0, isJob = false, sidecar, shared } = options;
+		const app = { service: SERVICE, manner, leavesAfterMs, ...(shared && { shared }) };
 		const pod = staticPod(workloadTemplate(manifests), {
 			name,
 			app,

@@ -13,6 +13,7 @@ export const OPTIONAL = [
 	'consul-agent-on-node',
 	'consul-servers-tls-acl',
 	'consul-token',
+	'spock-on-node',
 	'state-directory',
 	'events',
 	'events-volume-claim',
@@ -45,7 +46,14 @@ export function sidecarComponents(directory, tools) {
 
 /** The same for the Spock of a node; and `objects`, by their kinds, what stands around its container. */
 export function nodeComponents(directory, tools) {
-	const { sidecar: _, events, 'events-volume-claim': claim, grpc, ...optional } = sidecarComponents(directory, tools);
+	const {
+		sidecar: _,
+		events,
+		'events-volume-claim': claim,
+		grpc,
+		'spock-on-node': onNode,
+		...optional
+	} = sidecarComponents(directory, tools);
 	const parts = { resources: ['node'], components: ['sidecar', 'node', 'pod-monitor'] };
 	const documents = renderKustomization(directory, parts, tools);
 	const objects = Object.fromEntries(documents.map((document) => [document.kind, document]));

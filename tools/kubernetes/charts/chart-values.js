@@ -82,8 +82,22 @@ function commonValues(components, consulKind) {
 
 /** Those of the library, which an app's chart has under the name `spock`. */
 export function sidecarValues(components) {
+	const { 'spock-on-node': onNode } = components;
 	return [
 		...commonValues(components, 'agent'),
+		[
+			'spockOnNode.enabled',
+			false,
+			SWITCH,
+			'the sidecar asks the Spock of its node, and Consul only while that one is away',
+		],
+		['spockOnNode.address', variable(onNode, 'SPOCK_UPSTREAM'), NAME, 'tls://spock-node.NAMESPACE.svc:7777'],
+		[
+			'spockOnNode.secret',
+			volume(onNode, 'spock-node').secret.secretName,
+			NAME,
+			"the Secret with that one's authority in the key `ca.crt`, and the token of the app in the key `token`",
+		],
 		['native', true, SWITCH, 'a native sidecar, which needs Kubernetes 1.29; false: an ordinary container'],
 		[
 			'events',
@@ -108,10 +122,10 @@ export function nodeValues({ components, objects }) {
 			'of type kubernetes.io/tls: a certificate for spock-node.NAMESPACE.svc, and its key',
 		],
 		[
-			'tokenSecret',
-			volume(sidecar, 'spock-token').secret.secretName,
+			'tokensSecret',
+			volume(sidecar, 'spock-tokens').secret.secretName,
 			NAME,
-			'what clients must show, in the key `token`; two lines during a rotation',
+			'whom it lets in, in the key `tokens`: a line NAME: TOKEN for each app, two during a rotation',
 		],
 		['networkPolicy', true, SWITCH, ''],
 		['podMonitor', false, SWITCH, 'for the Prometheus operator'],

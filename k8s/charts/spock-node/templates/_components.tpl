@@ -17,17 +17,25 @@ sidecar:
       - name: SPOCK_TLS_KEY
         value: /etc/spock/tls/tls.key
       - name: SPOCK_TOKEN_FILE
-        value: /etc/spock/token/token
+        value: /etc/spock/tokens/tokens
       - name: SPOCK_SOCKET
         value: /uds/sidecar.sock
-      - name: SPOCK_REGISTRATIONS_MAX
-        value: "0"
+      - name: SPOCK_REGISTRATIONS_NAMED_ONLY
+        value: "true"
+      - name: SPOCK_OWNER
+        valueFrom:
+          fieldRef:
+            fieldPath: spec.nodeName
       - name: SPOCK_DRAIN_TIMEOUT_MS
         value: "5000"
       - name: SPOCK_ADMIN
         value: 0.0.0.0:9464
       - name: SPOCK_ADMIN_ANY
         value: "true"
+      - name: SPOCK_ZONE
+        valueFrom:
+          fieldRef:
+            fieldPath: metadata.labels['topology.kubernetes.io/zone']
       - name: SPOCK_OUTPUT_TOTAL_BYTES_MAX
         value: "67108864"
     image: spock-sidecar:0.1.0
@@ -80,8 +88,8 @@ sidecar:
       - mountPath: /etc/spock/tls
         name: spock-tls
         readOnly: true
-      - mountPath: /etc/spock/token
-        name: spock-token
+      - mountPath: /etc/spock/tokens
+        name: spock-tokens
         readOnly: true
       - mountPath: /uds
         name: uds
@@ -90,10 +98,10 @@ sidecar:
       secret:
         defaultMode: 288
         secretName: spock-node-tls
-    - name: spock-token
+    - name: spock-tokens
       secret:
         defaultMode: 288
-        secretName: spock-node-token
+        secretName: spock-node-tokens
     - emptyDir:
         medium: Memory
         sizeLimit: 16Mi

@@ -23,6 +23,10 @@ sidecar:
         valueFrom:
           fieldRef:
             fieldPath: metadata.uid
+      - name: SPOCK_ZONE
+        valueFrom:
+          fieldRef:
+            fieldPath: metadata.labels['topology.kubernetes.io/zone']
       - name: SPOCK_DRAIN_TIMEOUT_MS
         value: "25000"
       - name: SPOCK_OUTPUT_TOTAL_BYTES_MAX
@@ -144,6 +148,25 @@ consul-token:
       secret:
         defaultMode: 288
         secretName: spock-consul-token
+spock-on-node:
+  env:
+    - name: SPOCK_BACKEND
+      value: spock,consul
+    - name: SPOCK_UPSTREAM
+      value: tls://spock-node.spock.svc:7777
+    - name: SPOCK_UPSTREAM_CA
+      value: /etc/spock/node/ca.crt
+    - name: SPOCK_UPSTREAM_TOKEN_FILE
+      value: /etc/spock/node/token
+  volumeMounts:
+    - mountPath: /etc/spock/node
+      name: spock-node
+      readOnly: true
+  volumes:
+    - name: spock-node
+      secret:
+        defaultMode: 288
+        secretName: spock-node-client
 state-directory:
   env:
     - name: SPOCK_STATE_DIR

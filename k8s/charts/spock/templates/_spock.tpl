@@ -9,6 +9,8 @@ appVolumeMounts, volumeClaimTemplates. What stands in a component is in _compone
 {{- if eq $consul.kind "agent" }}{{ $with = append $with "consul-agent-on-node" }}{{ end -}}
 {{- if eq $consul.kind "servers" }}{{ $with = append $with "consul-servers-tls-acl" }}{{ end -}}
 {{- if $consul.tokenSecret }}{{ $with = append $with "consul-token" }}{{ end -}}
+{{- $onNode := .spockOnNode | default dict -}}
+{{- if $onNode.enabled }}{{ $with = append $with "spock-on-node" }}{{ end -}}
 {{- if .stateDirectory }}{{ $with = append $with "state-directory" }}{{ end -}}
 {{- if eq (.events | default "none") "volume" }}{{ $with = append $with "events" }}{{ end -}}
 {{- if eq (.events | default "none") "claim" }}{{ $with = append $with "events-volume-claim" }}{{ end -}}
@@ -31,6 +33,7 @@ appVolumeMounts, volumeClaimTemplates. What stands in a component is in _compone
 {{- $own = append $own (dict "name" "CONSUL_TLS_SERVER_NAME" "value" $consul.servers.tlsServerName) -}}
 {{- $own = append $own (dict "name" "SPOCK_CONSUL_LOGIN_METHOD" "value" $consul.servers.loginMethod) -}}
 {{- end -}}
+{{- if $onNode.enabled }}{{ $own = append $own (dict "name" "SPOCK_UPSTREAM" "value" $onNode.address) }}{{ end -}}
 {{- $env := $container.env -}}
 {{- range $given := concat $own (.env | default list) -}}
 {{- $kept := list -}}
@@ -45,7 +48,8 @@ appVolumeMounts, volumeClaimTemplates. What stands in a component is in _compone
 {{- if eq $volume.name "consul-ca" }}{{ $_ := set $volume.configMap "name" $consul.servers.caConfigMap }}{{ end -}}
 {{- if eq $volume.name "consul-token" }}{{ $_ := set $volume.secret "secretName" $consul.tokenSecret }}{{ end -}}
 {{- if eq $volume.name "spock-tls" }}{{ $_ := set $volume.secret "secretName" $.tlsSecret }}{{ end -}}
-{{- if eq $volume.name "spock-token" }}{{ $_ := set $volume.secret "secretName" $.tokenSecret }}{{ end -}}
+{{- if eq $volume.name "spock-tokens" }}{{ $_ := set $volume.secret "secretName" $.tokensSecret }}{{ end -}}
+{{- if eq $volume.name "spock-node" }}{{ $_ := set $volume.secret "secretName" $onNode.secret }}{{ end -}}
 {{- end -}}
 {{- $_ := set $container "image" (printf "%s:%s" .image.repository .image.tag) -}}
 {{- if .image.pullPolicy }}{{ $_ := set $container "imagePullPolicy" .image.pullPolicy }}{{ end -}}

@@ -259,9 +259,10 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	#deregister(wanted: Wanted): void {
 		const session = this.#session;
 		const isCurrent = (): boolean => this.#session === session && this.#isWanted(wanted, 'left');
+		const { app } = wanted.data;
 		session?.send(
 			'deregisterService',
-			{ id: wanted.last.id },
+			{ id: wanted.last.id, ...(app !== undefined && { app }) },
 			BACKGROUND,
 			this.#timeoutMs,
 			() => {

@@ -1,9 +1,10 @@
-import type {
-	RegistrationBind,
-	RegistrationCheck,
-	RegistrationWeights,
-	ReportedStatus,
-	TaggedAddress,
+import {
+	type RegistrationBind,
+	type RegistrationCheck,
+	type RegistrationWeights,
+	type ReportedStatus,
+	SpockError,
+	type TaggedAddress,
 } from '@spock/protocol';
 
 /** One instance as it is to stand in the registry. */
@@ -21,6 +22,8 @@ export interface InstanceDefinition {
 	readonly bind: RegistrationBind;
 	/** Identity of the client that registered it first: by it, a sidecar that is restarted knows whose it is. Not its secret. */
 	readonly claimant?: string;
+	/** The app that registered it, by its token: no other may change it, whatever has become of the client. Absent: unknown. */
+	readonly app?: string;
 	/** True for one that was found: whether the registry checks it by itself is not known, and stays as it is. */
 	readonly isPartial?: boolean;
 }
@@ -67,4 +70,10 @@ export interface Registrar {
 	deregister(id: string): Promise<void>;
 	/** Everything that was registered with this owner and is still there. */
 	owned(owner: string): Promise<readonly OwnedInstance[]>;
+}
+
+/** The answer to an app that may not change what another one has registered. It does not say which. */
+export function otherAppError(id: string): SpockError {
+	const message = `${id} is registered by another app; only that app may change it`;
+	return new SpockError('ACL_DENIED', message, { details: { id } });
 }

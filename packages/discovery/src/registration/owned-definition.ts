@@ -1,7 +1,7 @@
 import { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import type { InstanceDefinition } from '../foundation/registrar.ts';
+import { type InstanceDefinition, otherAppError } from '../foundation/registrar.ts';
 import { isSameDefinition } from './registration-data.ts';
 import type { RegistrationHolder, RegistrationHolders } from './registration-holders.ts';
 
@@ -41,6 +41,11 @@ export class OwnedDefinition {
 		return this.#value;
 	}
 
+	/** Throws ACL_DENIED for another app than the one that has registered it. One without an app belongs to its clients. */
+	expectApp(app: string | undefined): void {
+		if (this.#value.app !== undefined && this.#value.app !== app) throw otherAppError(this.#value.id);
+	}
+
 	/**
 	 * Throws BAD_REQUEST if this client may not define it so: while it has several holders, only its owner may change it.
 	 */
@@ -75,8 +80,13 @@ export class OwnedDefinition {
 		if (isOwner && isOther && this.#isUsurped) this.#evictOthers(holder);
 		if (isOther || isOwner) this.#isUsurped = isThere && !isOwner;
 		if (isOwner || (!isThere && (isOther || !this.#holders.hasOthersThan(holder)))) this.#owner.set(holder);
+		// One without an app is that of its next client, once it has neither an owner nor another holder.
+		const isAppNew = this.#value.app === undefined && definition.app !== undefined;
+		const takesApp = isAppNew && (isOwner || (!isThere && !this.#holders.hasOthersThan(holder)));
+		const { app: _, ...others } = definition;
+		const owned = isAppNew && !takesApp ? others : definition;
 		// If nothing has changed, keep the object that the registry knows: a reconnect is then one report.
-		if (isOther || this.#value.isPartial === true || isNew) this.#sign(definition);
+		if (isOther || takesApp || this.#value.isPartial === true || isNew) this.#sign(owned);
 	}
 
 	/** Found at the registry, from before a restart. */

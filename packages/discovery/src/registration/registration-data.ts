@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 
-import { REGISTRATION_ID_LENGTH_MAX, type RegisterServiceData, type ReportedStatus } from '@spock/protocol';
+import {
+	META_COUNT_MAX,
+	META_VALUE_LENGTH_MAX,
+	REGISTRATION_ID_LENGTH_MAX,
+	type RegisterServiceData,
+	type ReportedStatus,
+	SpockError,
+} from '@spock/protocol';
 
 import type { InstanceDefinition, InstanceHealth } from '../foundation/registrar.ts';
 
@@ -18,10 +25,28 @@ export interface RegistrationDefaults {
 	readonly machine: string;
 }
 
-/** The definition for the registry, of valid data. */
+/**
+ * The app that a request of this holder is for. A sidecar says for which of its apps it is: that counts below its own name, so that no
+ * holder can speak for another one. Throws BAD_REQUEST if the whole is too long.
+ */
+export function appOf(holder: { readonly app?: string | undefined }, said: string | undefined): string | undefined {
+	if (said === undefined) return holder.app;
+	const app = `${holder.app ?? ''}/${said}`;
+	if (app.length <= META_VALUE_LENGTH_MAX) return app;
+	throw new SpockError(
+		'BAD_REQUEST',
+		`data.app must have at most ${META_VALUE_LENGTH_MAX} characters with ${holder.app ?? ''}/`,
+		{
+			details: { path: 'app' },
+		},
+	);
+}
+
+/** The definition for the registry, of valid data; `app` registers it. */
 export function definitionOf(
 	data: RegisterServiceData,
 	{ advertise, zone, machine }: RegistrationDefaults,
+	app?: string,
 ): InstanceDefinition {
 	const { service, port, host = advertise, tags = [], meta = {}, weights, taggedAddresses, check } = data;
 	return {
@@ -30,12 +55,18 @@ export function definitionOf(
 		...(host !== undefined && { host }),
 		port,
 		tags,
-		meta: zone === undefined ? meta : { zone, ...meta },
+		// Consul keeps 64 of them: with the app there is room for one less.
+		meta: zone === undefined || (app !== undefined && isFull(meta)) ? meta : { zone, ...meta },
 		...(weights && { weights }),
 		...(taggedAddresses && { taggedAddresses }),
 		...(check && { check }),
 		bind: data.bind ?? 'connection',
+		...(app !== undefined && { app }),
 	};
+}
+
+function isFull(meta: Readonly<Record<string, string>>): boolean {
+	return Object.keys(meta).length >= META_COUNT_MAX;
 }
 
 /** True for equal definitions. Of one that was found, only what the registry returns is compared. */

@@ -10,6 +10,8 @@ const STATUSES: readonly ReportedStatus[] = ['critical', 'warning', 'passing'];
 export interface RegistrationHolder {
 	/** The same for every connection of one client, and of no other; undefined for a client without one. */
 	readonly identity?: string | undefined;
+	/** The app of its token; undefined for a client that has shown none with a name. */
+	readonly app?: string | undefined;
 	/** The newer of two connections of one client has the larger number: later requests of the older one are outdated. Default: none is. */
 	readonly id?: number;
 	/** Called whenever a registration that it holds changes. Must not throw. */

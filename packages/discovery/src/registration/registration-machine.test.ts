@@ -13,6 +13,10 @@ const CELLS: Readonly<Record<string, string>> = {
 	'held + abandoned': 'grace: start grace, write now',
 	'held + withdrawn': 'leaving: start giving up, write now, notify',
 	'held + refused': 'gone: notify, forget',
+	"held + another app's": 'gone: notify, forget',
+	"grace + another app's": 'gone: stop timer, forget',
+	"adopted + another app's": 'gone: stop timer, forget',
+	"leaving + another app's": 'gone: stop timer, forget',
 	'grace + claimed': 'held: stop timer, write now',
 	'grace + grace over': 'leaving: start giving up, write now',
 	'grace + withdrawn': 'leaving: stop timer, start giving up, write now',
@@ -35,6 +39,7 @@ const events: readonly RegistrationEvent[] = [
 	'grace over',
 	'withdrawn',
 	'refused',
+	"another app's",
 	'removed',
 	'given up',
 ];

@@ -10,6 +10,7 @@ export type RegistrationEvent =
 	| 'grace over'
 	| 'withdrawn'
 	| 'refused'
+	| "another app's"
 	| 'removed'
 	| 'given up';
 export type RegistrationAction =
@@ -28,7 +29,7 @@ export type RegistrationAction =
  * that only lost its sidecar never looks critical. `leaving`: the instance is being deregistered, until the registry confirms it.
  *
  * `refused`: the registry refused the first write for good. `given up`: the registry was unreachable for so long that it must have
- * deregistered the instance by itself.
+ * deregistered the instance by itself. `another app's`: the registry knows it of another app, as is found after a restart.
  */
 export const registrationMachine: MachineTable<RegistrationPhase, RegistrationEvent, RegistrationAction> = {
 	new: {
@@ -41,22 +42,26 @@ export const registrationMachine: MachineTable<RegistrationPhase, RegistrationEv
 		abandoned: ['grace', 'start grace', 'write now'],
 		withdrawn: ['leaving', 'start giving up', 'write now', 'notify'],
 		refused: ['gone', 'notify', 'forget'],
+		"another app's": ['gone', 'notify', 'forget'],
 	},
 	grace: {
 		claimed: ['held', 'stop timer', 'write now'],
 		'grace over': ['leaving', 'start giving up', 'write now'],
 		withdrawn: ['leaving', 'stop timer', 'start giving up', 'write now'],
 		refused: ['gone', 'stop timer', 'forget'],
+		"another app's": ['gone', 'stop timer', 'forget'],
 	},
 	adopted: {
 		claimed: ['held', 'stop timer', 'write now'],
 		'grace over': ['leaving', 'start giving up', 'write now'],
 		withdrawn: ['leaving', 'stop timer', 'start giving up', 'write now'],
+		"another app's": ['gone', 'stop timer', 'forget'],
 	},
 	leaving: {
 		claimed: ['held', 'stop timer', 'write now'],
 		withdrawn: ['leaving', 'write now'],
 		removed: ['gone', 'stop timer', 'forget'],
+		"another app's": ['gone', 'stop timer', 'forget'],
 		'given up': ['gone', 'forget'],
 	},
 	gone: {},

@@ -199,6 +199,13 @@ export class Registration {
 		this.#handle('abandoned');
 	}
 
+	/** The registry has it of another app: ends without a write, and rejects the waiting calls with the reason. */
+	yield(error: SpockError): void {
+		this.#error = error;
+		this.#waiters.refused(error);
+		this.#handle("another app's");
+	}
+
 	/** Stops at once, without another write. Waiting calls reject with CLOSED. */
 	close(): void {
 		this.#context.clock.clearTimeout(this.#timer);
@@ -228,7 +235,9 @@ export class Registration {
 		const phase = this.#phase;
 		if (phase === 'new' || phase === 'gone') return undefined;
 		const { status, note } = this.#health;
-		return { ...this.reply(), phase, holders: this.holders.size, status, ...(note !== '' && { note }) };
+		const { app } = this.definition.value;
+		const said = { status, ...(note !== '' && { note }), ...(app !== undefined && { app }) };
+		return { ...this.reply(), phase, holders: this.holders.size, ...said };
 	}
 
 	get #isSettled(): boolean {
@@ -297,12 +306,14 @@ export class Registration {
 	#write(): Promise<void> {
 		const isRemoval = this.#phase === 'leaving';
 		this.#written = { version: this.#version, isRemoval };
-		if (isRemoval) return this.#entry.remove(this.id);
-		const known = this.#context.known();
-		return known === undefined ? this.#writeEntry() : known.then(() => this.#writeEntry());
+		const known = this.#entry.wasKnown ? undefined : this.#context.known();
+		if (known === undefined) return this.#writeEntry(isRemoval);
+		// It may be another app's, as was found meanwhile.
+		return known.then(() => (this.#phase === 'gone' ? undefined : this.#writeEntry(isRemoval)));
 	}
 
-	#writeEntry(): Promise<void> {
+	#writeEntry(isRemoval: boolean): Promise<void> {
+		if (isRemoval) return this.#entry.remove(this.id);
 		this.definition.inherit();
 		return this.#entry.write(this.definition.value, this.#phase === 'grace' ? LOST_HEALTH : this.#health);
 	}

@@ -1,4 +1,11 @@
-import { type Clock, durationMsOption, integerOption, type Random, stringOption } from '@spock/protocol/internal';
+import {
+	booleanOption,
+	type Clock,
+	durationMsOption,
+	integerOption,
+	type Random,
+	stringOption,
+} from '@spock/protocol/internal';
 
 import type { DiscoveryListener } from '../foundation/discovery-event.ts';
 import type { Registrar, RegistrationTerms } from '../foundation/registrar.ts';
@@ -38,6 +45,8 @@ export interface RegistrationsOptions {
 	readonly registrationsMax?: number;
 	/** Registrations of one connection; the next one is OVERLOADED. Default 64. */
 	readonly registrationsPerHolderMax?: number;
+	/** True: only clients that have shown the token of an app may register. Default false. */
+	readonly registrationsNamedOnly?: boolean;
 	/** Default: the clock of the process. */
 	readonly clock?: Clock;
 	/** Default `Math.random`. */
@@ -51,6 +60,7 @@ export interface ResolvedRegistrationsOptions {
 	readonly reconnectGraceMs: number;
 	readonly registrationsMax: number;
 	readonly registrationsPerHolderMax: number;
+	readonly registrationsNamedOnly: boolean;
 }
 
 /** Checks the options and fills in the defaults. Throws a RangeError or TypeError naming option and value. */
@@ -62,6 +72,7 @@ export function resolveRegistrationsOptions(options: RegistrationsOptions): Reso
 		reconnectGraceMs = DEFAULT_RECONNECT_GRACE_MS,
 		registrationsMax = DEFAULT_REGISTRATIONS_MAX,
 		registrationsPerHolderMax = DEFAULT_REGISTRATIONS_PER_HOLDER_MAX,
+		registrationsNamedOnly = false,
 	} = options;
 	if (stringOption('owner', owner).length > OWNER_LENGTH_MAX) {
 		throw new RangeError(`owner must have at most ${OWNER_LENGTH_MAX} characters, not ${owner.length}`);
@@ -75,5 +86,6 @@ export function resolveRegistrationsOptions(options: RegistrationsOptions): Reso
 		reconnectGraceMs: durationMsOption('reconnectGraceMs', reconnectGraceMs, 0),
 		registrationsMax: integerOption('registrationsMax', registrationsMax, 0, 1_000_000),
 		registrationsPerHolderMax: integerOption('registrationsPerHolderMax', registrationsPerHolderMax, 1, 1_000_000),
+		registrationsNamedOnly: booleanOption('registrationsNamedOnly', registrationsNamedOnly),
 	};
 }

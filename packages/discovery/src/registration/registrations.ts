@@ -7,11 +7,11 @@ import {
 } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
-import type { OwnedInstance } from '../foundation/registrar.ts';
+import { type OwnedInstance, otherAppError } from '../foundation/registrar.ts';
 import { Adoption } from './adoption.ts';
 import { answerInTime, type RegistrationWait } from './answer-in-time.ts';
 import { Registration, type RegistrationContext } from './registration.ts';
-import { definitionOf, healthOf } from './registration-data.ts';
+import { appOf, definitionOf, healthOf } from './registration-data.ts';
 import type { RegistrationHolder } from './registration-holders.ts';
 import {
 	type RegistrationsOptions,
@@ -75,7 +75,7 @@ export class Registrations {
 	 * Registers an instance for this holder, or adds the holder to a registered one. Resolves with the state after the first write:
 	 * `pending` if the registry is unreachable, or slower than the caller waits. A caller that gives up before that does not become a
 	 * holder by this claim. Throws OVERLOADED, BAD_REQUEST (another client has registered the id otherwise) and UNAVAILABLE (this sidecar is
-	 * ending); rejects with what the registry refuses it with.
+	 * ending), ACL_DENIED (another app has registered the id); rejects with what the registry refuses it with.
 	 */
 	claim(
 		data: RegisterServiceData,
@@ -86,9 +86,12 @@ export class Registrations {
 		// A successor asks the registry once: an instance that outlives this connection must be registered by then.
 		if (this.#isEnding || (this.#state === 'released' && data.bind === 'sidecar'))
 			throw new SpockError('UNAVAILABLE', 'the sidecar is shutting down: register again with the next one');
-		const definition = definitionOf(data, { advertise, zone, machine });
+		const app = appOf(holder, data.app);
+		const definition = definitionOf(data, { advertise, zone, machine }, app);
 		const health = healthOf(data);
 		const known = this.#byId.get(definition.id);
+		known?.definition.expectApp(app);
+		this.#refuseUnnamed(holder);
 		this.#refuseOverLimit(definition.id, known, holder);
 		known?.definition.expectDefinable(definition, holder);
 		const registration = known ?? new Registration(definition, health, this.#context);
@@ -100,26 +103,31 @@ export class Registrations {
 
 	/** A holder's report on an instance. Throws NO_SUCH_SERVICE for an id that is not registered here, ACL_DENIED for another client's. */
 	report(data: ReportServiceData, holder: RegistrationHolder, wait: RegistrationWait = {}): Promise<RegistrationReply> {
+		const app = appOf(holder, data.app);
 		const registration = this.#byId.get(data.id);
 		if (registration === undefined || registration.phase === 'leaving') {
 			const message = `no instance is registered here with the id ${data.id}: register it first`;
 			throw new SpockError('NO_SUCH_SERVICE', message, { details: { id: data.id } });
 		}
+		registration.definition.expectApp(app);
 		registration.definition.expectOwn(holder);
 		return this.#inTime(registration, registration.report(healthOf(data), holder), wait, () => undefined);
 	}
 
 	/**
 	 * Gives up the claims of this holder's client; the last client deregisters the instance. Resolves when the registry has confirmed it,
-	 * and retries until then; at once while another client holds it. Rejects with ABORTED, and with ACL_DENIED for another client's.
+	 * and retries until then; at once while another client holds it. `said` is the app that a sidecar does it for. Rejects with ABORTED,
+	 * and with ACL_DENIED for another client's or app's.
 	 */
-	async withdraw(id: string, holder: RegistrationHolder, signal?: AbortSignal): Promise<void> {
+	async withdraw(id: string, holder: RegistrationHolder, signal?: AbortSignal, said?: string): Promise<void> {
+		const app = appOf(holder, said);
 		// It may be one from before a restart, which the registry has not returned yet.
 		const isKnown = this.#byId.has(id);
 		if (!isKnown) await this.#adoption.settled(signal);
 		const registration = this.#byId.get(id);
 		// An instance that was registered while this waited stays.
 		if (registration === undefined || (!isKnown && registration.holders.size > 0)) return;
+		registration.definition.expectApp(app);
 		registration.definition.expectOwn(holder);
 		await registration.withdraw(signal, holder);
 	}
@@ -232,7 +240,11 @@ export class Registrations {
 	}
 
 	#adopt(found: OwnedInstance): void {
-		const { id } = found.definition;
+		const { id, app } = found.definition;
+		const earlier = this.#byId.get(id);
+		// Another app has come first, and nothing of it is written yet, or it is the earlier sidecar that has written since.
+		if (app !== undefined && earlier !== undefined && earlier.definition.value.app !== app)
+			earlier.yield(otherAppError(id));
 		// A client has registered it already, which may not be the owner.
 		const known = this.#byId.get(id);
 		if (known !== undefined) known.definition.foundOwner(found.definition);
@@ -272,6 +284,11 @@ export class Registrations {
 		if (held < registrationsPerHolderMax) return;
 		const message = `this connection has registered ${held} instances, which is the limit`;
 		throw new SpockError('OVERLOADED', message, { details: { id, registrationsPerHolderMax } });
+	}
+
+	#refuseUnnamed({ app }: RegistrationHolder): void {
+		if (app !== undefined || !this.#resolved.registrationsNamedOnly) return;
+		throw new SpockError('ACL_DENIED', 'this sidecar registers only for clients whose token has a name: NAME: TOKEN');
 	}
 
 	#forget(registration: Registration): void {

@@ -133,6 +133,26 @@ export interface BackendStatus {
 	readonly lastSuccessAgeMs: number | null;
 	/** For several backends, the health of each, in order; the other members then have the worst state and the best age. */
 	readonly members?: readonly BackendStatus[];
+	/** Of the backend `spock`. */
+	readonly upstream?: UpstreamStatus;
+}
+
+/** The sidecars that a sidecar asks in place of a registry; numbers are since the start. */
+export interface UpstreamStatus {
+	/** The one that is asked now; null while none answers. */
+	readonly address: string | null;
+	/** All of them, in order. `error`: why one was of no use when it was tried last; null if it worked then, or was not tried. */
+	readonly places: readonly { readonly address: string; readonly error: string | null }[];
+	/** Queries for services and keys that are subscribed to. */
+	readonly subscriptions: number;
+	/** Longest time, in the last minute or two, from a change at the sidecar that asks the registry to here; null without a change. */
+	readonly lagMs: number | null;
+	/** Times that another one took over from the one before. */
+	readonly failovers: number;
+	/** Connections that failed, were refused or were lost, by reason. */
+	readonly failures: Readonly<Record<string, number>>;
+	readonly bytesRead: number;
+	readonly bytesWritten: number;
 }
 
 /** One registration that a sidecar keeps. */
@@ -147,6 +167,8 @@ export interface RegistrationStatus extends RegistrationReply {
 	/** What the app reported last. */
 	readonly status: ReportServiceData['status'];
 	readonly note?: string;
+	/** The app of the token that it was registered with: no other can change it. Absent without one. */
+	readonly app?: string;
 }
 
 /** What `sidecar status` prints. */

@@ -29,6 +29,8 @@ const ID = /^[A-Za-z0-9_][\w.:@~+-]*$/;
 const META_NAME = /^[\w-]+$/;
 /** Ours say whose a registration is; Consul keeps its own. */
 const META_RESERVED = /^(?:spock|consul)-/;
+/** It is kept in the metadata of the instance. */
+const APP = new RegExp(`^[\\x21-\\x7e]{1,${META_VALUE_LENGTH_MAX}}$`);
 const STATUSES: readonly unknown[] = ['passing', 'warning', 'critical'] satisfies ReportedStatus[];
 const LONE_SURROGATE = /\p{Cs}/u;
 const PORT_MAX = 65_535;
@@ -56,6 +58,7 @@ export function validateRegistration(data: unknown): RegisterServiceData {
 		...(isGiven(bind) && { bind: bind as 'connection' | 'sidecar' }),
 		...(isGiven(members['status']) && { status: readStatus(members['status']) }),
 		...optionalText(members, 'note', NOTE_LENGTH_MAX),
+		...optionalApp(members),
 	};
 }
 
@@ -66,12 +69,20 @@ export function validateReport(data: unknown): ReportServiceData {
 		id: readId(members['id']),
 		status: readStatus(members['status']),
 		...optionalText(members, 'note', NOTE_LENGTH_MAX),
+		...optionalApp(members),
 	};
 }
 
 /** Checks the data of deregisterService; throws BAD_REQUEST, whose `details.path` names the invalid member. */
 export function validateDeregistration(data: unknown): DeregisterServiceData {
-	return { id: readId(expectObject(data, '')['id']) };
+	const members = expectObject(data, '');
+	return { id: readId(members['id']), ...optionalApp(members) };
+}
+
+function optionalApp({ app }: Members): { readonly app?: string } {
+	if (!isGiven(app)) return {};
+	if (typeof app === 'string' && APP.test(app)) return { app };
+	throw badMember('app', `must be 1 to ${META_VALUE_LENGTH_MAX} printable ASCII characters without spaces`);
 }
 
 function readId(id: unknown): string {

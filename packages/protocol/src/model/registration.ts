@@ -60,6 +60,11 @@ export interface RegisterServiceData {
 	readonly status?: ReportedStatus;
 	/** Why, for people; at most 1024 characters. */
 	readonly note?: string;
+	/**
+	 * For a sidecar that registers for its apps: for which of them, 1 to 512 printable characters. It counts below the app of the
+	 * caller's own token, as `node/till`: a caller can speak for nobody else.
+	 */
+	readonly app?: string;
 }
 
 /** The app's report of its health. */
@@ -68,11 +73,15 @@ export interface ReportServiceData {
 	readonly status: ReportedStatus;
 	/** Why, for people; at most 1024 characters. Default: none. */
 	readonly note?: string;
+	/** As it was registered. */
+	readonly app?: string;
 }
 
 /** The registration to end. */
 export interface DeregisterServiceData {
 	readonly id: string;
+	/** As it was registered. */
+	readonly app?: string;
 }
 
 /**

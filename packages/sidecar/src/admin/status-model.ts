@@ -181,9 +181,10 @@ export class StatusModel {
 }
 
 function registrationsOf({ registrations }: StatusReply): RegistrationView[] {
-	return registrations.slice(0, LIST_MAX).map(({ service, instance, state, phase, holders, status, note }) => ({
+	return registrations.slice(0, LIST_MAX).map(({ service, instance, state, phase, holders, status, note, app }) => ({
 		...{ service, instance, state, phase, holders, status },
 		...(note !== undefined && { note }),
+		...(app !== undefined && { app }),
 	}));
 }
 

@@ -122,7 +122,7 @@ export interface FoundView {
 /** One registration. */
 export type RegistrationView = Pick<
 	RegistrationStatus,
-	'service' | 'instance' | 'state' | 'phase' | 'holders' | 'status' | 'note'
+	'service' | 'instance' | 'state' | 'phase' | 'holders' | 'status' | 'note' | 'app'
 >;
 
 /** One question for keys. */

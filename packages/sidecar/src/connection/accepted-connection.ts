@@ -61,6 +61,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	readonly id: number;
 	frameBytesMax: number;
 	identity: string | undefined = undefined;
+	app: string | undefined = undefined;
 	readonly #context: ConnectionContext;
 	readonly #openedAtMs: number;
 	readonly #peer: PeerFacts;
@@ -161,7 +162,10 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 				end: this.#end,
 				limits,
 				limited,
-				enter,
+				enter: ({ app }) => {
+					this.app = app;
+					return enter();
+				},
 				openedAtMs: this.#openedAtMs,
 				events: () => this.events,
 				// While it is not read, nothing is heard.

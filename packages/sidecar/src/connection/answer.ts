@@ -27,6 +27,8 @@ export interface Caller {
 	readonly frameBytesMax: number;
 	/** The same for every connection of this client, derived from the secret in its hello; undefined without one. */
 	readonly identity: string | undefined;
+	/** The app of its token; undefined where no token is required, or the token has no name. */
+	readonly app: string | undefined;
 	/** Stores the client's name and process, and which pushes it understands. Gives how it packs what it sends from now on; undefined: it does not. */
 	greet(hello: HelloData): Packing | undefined;
 	/**

@@ -12,7 +12,7 @@ import type { FramedSocket } from '@spock/protocol/node';
 
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { LimitName } from '../foundation/observer.ts';
-import type { TokenCheck } from '../listen/tokens.ts';
+import type { TokenCheck, TokenHolder } from '../listen/tokens.ts';
 import { eventFrameCost, NEW_FRAME_COST, type ReadGate } from '../overload/read-gate.ts';
 import type { ConnectionEnd } from './connection-end.ts';
 import type { EventSession, UplinkSession } from './event-session.ts';
@@ -27,7 +27,7 @@ export interface InputParts {
 	readonly limits: ResolvedLimits;
 	readonly limited: (limit: LimitName) => void;
 	/** It has sent a valid token. Returns false if there is no room for it. */
-	readonly enter: () => boolean;
+	readonly enter: (holder: TokenHolder) => boolean;
 	readonly openedAtMs: number;
 	/** The events of this connection. Throws UNKNOWN_FUNC where none are taken. */
 	readonly events: () => EventSession;
@@ -172,21 +172,21 @@ export class ConnectionInput {
 
 	/** True if this frame is a hello with a valid token; else closes the connection. */
 	#mayEnter(message: ClientMessage | Fault, tokens: TokenCheck): boolean {
-		const denied = denial(message, tokens);
+		const holder = tokenHolderOf(message, tokens);
 		const { connectionsMax } = this.#parts.limits;
-		const error =
-			denied === undefined && !this.#parts.enter()
-				? new SpockError('OVERLOADED', 'too many clients are connected: retry later, or raise connectionsMax', {
-						details: { connectionsMax },
-					})
-				: denied;
-		if (error === undefined) {
+		const isDenied = holder instanceof SpockError;
+		if (!isDenied && this.#parts.enter(holder)) {
 			this.#tokens = undefined;
 			this.#parts.framed.frameBytesMax = this.#parts.limits.frameBytesMax;
 			return true;
 		}
+		const error = isDenied
+			? holder
+			: new SpockError('OVERLOADED', 'too many clients are connected: retry later, or raise connectionsMax', {
+					details: { connectionsMax },
+				});
 		this.#requests.fail(message.kind === 'request' ? message.id : null, error.toWire());
-		this.#end.forInput(denied === undefined ? 'full' : 'denied');
+		this.#end.forInput(isDenied ? 'denied' : 'full');
 		return false;
 	}
 
@@ -210,13 +210,13 @@ const BAD_TICKET: WireError = new SpockError(
 export const TOKEN_HELLO_BYTES_MAX = 4096;
 
 /**
- * The failure of a connection that must first send a hello with a token, and has sent this instead; undefined if it may continue. The
- * failure contains no part of its input.
+ * Whom the token in this first message of a connection stands for; or its failure, if it is no hello with a valid token. The failure
+ * contains no part of its input.
  */
-export function denial(
+function tokenHolderOf(
 	message: Request | Notice | { readonly kind: 'fault'; readonly code?: string },
 	tokens: TokenCheck,
-): SpockError | undefined {
+): TokenHolder | SpockError {
 	if (message.kind === 'fault' && message.code === 'FRAME_TOO_LARGE') {
 		return new SpockError(
 			'ACL_DENIED',
@@ -230,8 +230,8 @@ export function denial(
 	if (token === undefined || token === null) {
 		return new SpockError('ACL_DENIED', 'this listener requires a token in hello, and it is missing');
 	}
-	if (typeof token === 'string' && tokens.accepts(token)) return undefined;
-	return new SpockError('ACL_DENIED', 'this sidecar does not accept the token in hello');
+	const holder = typeof token === 'string' ? tokens.find(token) : undefined;
+	return holder ?? new SpockError('ACL_DENIED', 'this sidecar does not accept the token in hello');
 }
 
 /** The payload of an event goes to the disk as it came. */

@@ -236,7 +236,7 @@ const FULL: FailedStatus = statusOf(
 function refusalOf(metadata: Metadata, tokens: TokenCheck): FailedStatus | undefined {
 	const [given] = metadata.get('authorization');
 	const [, token] = /^bearer +(\S+)$/i.exec(typeof given === 'string' ? given : '') ?? [];
-	if (token !== undefined && tokens.accepts(token)) return undefined;
+	if (token !== undefined && tokens.find(token) !== undefined) return undefined;
 	const message =
 		given === undefined
 			? 'this listener requires a token in the metadata: authorization: Bearer TOKEN'

@@ -155,7 +155,7 @@ function instanceMessage({
 }
 
 function explainedMessage(explanation: InstanceExplanation): object {
-	const { instance, host, port, weight, status, included, reason, changedAt, checks } = explanation;
-	const facts = { host, port, weight, status: STATUSES[status], included, reason, checks };
+	const { instance, host, port, weight, status, included, reason, changedAt, checks, zone = '' } = explanation;
+	const facts = { host, port, weight, status: STATUSES[status], included, reason, checks, zone };
 	return { id: instance, ...facts, changed_at_ms: changedAt ?? 0 };
 }

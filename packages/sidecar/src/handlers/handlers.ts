@@ -137,9 +137,9 @@ function reportServiceHandler(registrations: Registrations | undefined): Handler
 
 /** Gives up this client's claims of an instance. If it was the last holder, answers when the registry has confirmed it. */
 function deregisterServiceHandler(registrations: Registrations | undefined): Handler<'deregisterService'> {
-	return ({ id }, { caller, signal }) =>
+	return ({ id, app }, { caller, signal }) =>
 		expectRegistrations(registrations)
-			.withdraw(id, caller, signal)
+			.withdraw(id, caller, signal, app)
 			.then(() => answer(null));
 }
 

@@ -1,52 +1,91 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 
 import { type DiscoveryListener, LastGood } from '@spock/discovery';
 import type { Clock } from '@spock/protocol/internal';
 
+/** Whom an accepted token stands for. */
+export interface TokenHolder {
+	/** The app of the token: it can change only what was registered with a token of the same app. Undefined for a token without a name. */
+	readonly app: string | undefined;
+}
+
 /** Decides who may speak at a listener that wants a token. */
 export interface TokenCheck {
-	/** True for a token that is accepted now. Takes the same time whichever it is. */
-	accepts(token: string): boolean;
+	/** Whom a token stands for that is accepted now; undefined for any other. Its time tells nothing of the tokens. */
+	find(token: string): TokenHolder | undefined;
 }
 
 /** What a token may be: long enough not to be guessed, and printable, so that a file of them can be read by people. */
 const TOKEN = /^[\x21-\x7e]{16,512}$/;
 /** The old one and the new one, while they are being exchanged. */
-export const TOKENS_MAX = 2;
+const TOKENS_MAX = 2;
+/** `NAME: TOKEN`. A token has no space, so that no token is read as this. */
+const NAMED = /^([^\s:]+):(?:\s+(.*))?$/;
+const NAME = /^[A-Za-z0-9][\w.-]{0,62}$/;
+/** Apps that share one sidecar. */
+const NAMES_MAX = 2000;
 
 /** A fixed set of tokens, kept as digests alone. */
 export class AcceptedTokens implements TokenCheck {
-	readonly #digests: readonly Buffer[];
+	/** By their digests: to look one up takes a time that depends on the digest, of which no token can be made. */
+	readonly #holders = new Map<string, TokenHolder>();
 
-	/** Throws an Error, which shows no token, unless there are one or two of 16 to 512 printable characters. */
-	constructor(tokens: readonly string[]) {
-		if (tokens.length === 0 || tokens.length > TOKENS_MAX) {
-			throw new Error(`expected one token, or two during a rotation, not ${tokens.length}`);
+	/**
+	 * Each line is a token of 16 to 512 printable characters, or all are `NAME: TOKEN`: then a token stands for the app of this name. Of
+	 * each app, or without names, there are one or two. Throws an Error, which shows no token, for anything else.
+	 */
+	constructor(lines: readonly string[]) {
+		const hasNames = lines.some((line) => NAMED.test(line));
+		const counts = new Map<string | undefined, number>(hasNames ? [] : [[undefined, 0]]);
+		for (const [index, line] of lines.entries()) {
+			const { app, token } = readLine(line, hasNames, index + 1);
+			counts.set(app, (counts.get(app) ?? 0) + 1);
+			const key = digest(token);
+			const { app: other } = this.#holders.get(key) ?? { app };
+			// Whose it is would depend on the order of the lines.
+			if (other !== app) throw new Error(`${other} and ${app} have the same token`);
+			this.#holders.set(key, { app });
 		}
-		if (!tokens.every((token) => TOKEN.test(token))) {
-			throw new Error('a token must be 16 to 512 printable ASCII characters without spaces');
+		if (counts.size > NAMES_MAX) throw new Error(`expected at most ${NAMES_MAX} names, not ${counts.size}`);
+		for (const [app, count] of counts) {
+			if (count >= 1 && count <= TOKENS_MAX) continue;
+			const whose = app === undefined ? '; tokens of several apps are lines NAME: TOKEN' : ` of ${app}`;
+			throw new Error(`expected one token, or two during a rotation, not ${count}${whose}`);
 		}
-		this.#digests = tokens.map(digest);
 	}
 
-	accepts(token: string): boolean {
-		const given = digest(token);
-		let found = false;
-		// All are compared, and digests have equal lengths: the time reveals nothing about any of them.
-		for (const known of this.#digests) found = timingSafeEqual(known, given) || found;
-		return found;
+	find(token: string): TokenHolder | undefined {
+		return this.#holders.get(digest(token));
 	}
 }
 
-function digest(token: string): Buffer {
-	return createHash('sha256').update(token).digest();
+/** Throws an Error that says which of the tokens is wrong, and shows none. */
+function readLine(line: string, hasNames: boolean, place: number): { readonly app?: string; readonly token: string } {
+	const [, app, rest = ''] = NAMED.exec(line) ?? [];
+	const token = app === undefined ? line : rest.trim();
+	if (hasNames && app === undefined) throw new Error(`token ${place} has no name, and others have: write NAME: TOKEN`);
+	if (app !== undefined && !NAME.test(app)) {
+		// Not shown: it may be a token, with a colon in it.
+		throw new Error(
+			`the name of token ${place} must be 1 to 63 letters, digits, _, . or -, the first a letter or a digit`,
+		);
+	}
+	if (!TOKEN.test(token)) {
+		const whose = app === undefined ? 'a token' : `the token of ${app}`;
+		throw new Error(`${whose} must be 16 to 512 printable ASCII characters without spaces`);
+	}
+	return { ...(app !== undefined && { app }), token };
+}
+
+function digest(token: string): string {
+	return createHash('sha256').update(token).digest('base64');
 }
 
 /** The file is checked at a hello, but not more often than this. */
 const LOOK_MS = 1000;
-/** Longer than two tokens with what people write about them. */
-const BYTES_MAX = 65_536;
+/** Longer than two tokens of each of many apps, with what people write about them. */
+const BYTES_MAX = 524_288;
 
 /** What a {@link TokenFile} needs. */
 export interface TokenFileOptions {
@@ -61,14 +100,19 @@ interface ReadTokens {
 	readonly tokens: AcceptedTokens;
 }
 
-/** The tokens in the text of a file: one on each line; lines that begin with # are left out. */
-export function tokensIn(text: string): string[] {
+/** The lines of a file that have a token, or a name and a token; those that begin with # are left out. */
+function linesIn(text: string): string[] {
 	const lines = text.split('\n').map((line) => line.trim());
 	return lines.filter((line) => line !== '' && !line.startsWith('#'));
 }
 
+/** The tokens in the text of a file, without names: one on each line. */
+export function tokensIn(text: string): string[] {
+	return linesIn(text).map((line) => NAMED.exec(line)?.[2]?.trim() ?? line);
+}
+
 /**
- * The tokens in a file that somebody replaces now and then, as `tokensIn` reads it. While the
+ * The tokens in a file that somebody replaces now and then, as {@link AcceptedTokens} reads its lines. While the
  * file is missing or bad, the last good tokens stay in force, and that is told once for each way of being bad.
  */
 export class TokenFile implements TokenCheck {
@@ -85,9 +129,9 @@ export class TokenFile implements TokenCheck {
 		this.#good = new LastGood({ what: 'the token file', files: [path], onEvent, isSame }, this.#read());
 	}
 
-	accepts(token: string): boolean {
+	find(token: string): TokenHolder | undefined {
 		this.#look();
-		return this.#good.value.tokens.accepts(token);
+		return this.#good.value.tokens.find(token);
 	}
 
 	#look(): void {
@@ -121,7 +165,7 @@ export class TokenFile implements TokenCheck {
 
 	#parse(text: string): AcceptedTokens {
 		try {
-			return new AcceptedTokens(tokensIn(text));
+			return new AcceptedTokens(linesIn(text));
 		} catch (cause) {
 			throw new Error(`the token file ${this.#options.path} is bad: ${(cause as Error).message}`, { cause });
 		}

@@ -57,6 +57,8 @@ export class UpstreamBackend implements Backend {
 	#heardAtMs: number | undefined;
 	#timer: TimerHandle | undefined;
 	readonly #hasFallback: boolean;
+	/** How long changes take. */
+	readonly #lag = new RecentMax();
 	#isClosed = false;
 
 	constructor({ places, clock = systemClock, ...options }: UpstreamBackendOptions) {
@@ -127,6 +129,13 @@ export class UpstreamBackend implements Backend {
 			addresses: connected.length > 0 ? connected : this.#places.map(({ name }) => name),
 			error: isReady ? null : this.#upstream.whyNotReady(),
 			lastSuccessAgeMs,
+			upstream: {
+				address: isReady ? (this.#peer?.place.name ?? null) : null,
+				places: this.#upstream.places().map(({ name, error }) => ({ address: name, error })),
+				subscriptions: this.#running.size,
+				lagMs: this.#lag.max(now),
+				...this.#upstream.counts(),
+			},
 		};
 	}
 
@@ -152,6 +161,7 @@ export class UpstreamBackend implements Backend {
 			isConnected: () => this.#upstream.isReady,
 			process: () => this.#peer?.instance ?? '',
 			whyStale: (ageMs) => this.#whyStale(ageMs),
+			changed: (lagMs) => this.#lag.add(lagMs, this.#clock.now()),
 		});
 		this.#running.set(key, running + 1);
 		this.#watches.add(watch);
@@ -206,5 +216,32 @@ export class UpstreamBackend implements Backend {
 		const before = JSON.stringify(this.path);
 		this.#peer = peer;
 		if (JSON.stringify(this.path) !== before) this.pathChanged();
+	}
+}
+
+const SPAN_MS = 60_000;
+
+/** The largest of the numbers of the last one to two minutes. */
+class RecentMax {
+	#since = Number.NEGATIVE_INFINITY;
+	#now: number | null = null;
+	#before: number | null = null;
+
+	add(value: number, nowMs: number): void {
+		this.#turn(nowMs);
+		this.#now = Math.max(value, this.#now ?? 0);
+	}
+
+	/** Null if there is none. */
+	max(nowMs: number): number | null {
+		this.#turn(nowMs);
+		return this.#now === null ? this.#before : Math.max(this.#now, this.#before ?? 0);
+	}
+
+	#turn(nowMs: number): void {
+		if (nowMs - this.#since < SPAN_MS) return;
+		this.#before = nowMs - this.#since < 2 * SPAN_MS ? this.#now : null;
+		this.#now = null;
+		this.#since = nowMs;
 	}
 }

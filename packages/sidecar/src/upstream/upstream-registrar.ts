@@ -10,6 +10,9 @@ interface Registered {
 	health: InstanceHealth;
 }
 
+/** The app that an instance is registered for: the other sidecar counts it below the app of this one's own token. */
+type ForApp = { readonly app?: string };
+
 /**
  * Registers at another sidecar, for as long as the connection to it lasts: it marks the instances critical when this process dies.
  * The client keeps them registered across reconnects, so a renewal only looks whether that has succeeded.
@@ -18,6 +21,8 @@ export class UpstreamRegistrar implements Registrar {
 	readonly #registrar: ServiceRegistrar;
 	readonly #localHost: () => string | undefined;
 	readonly #registered = new Map<string, Registered>();
+	/** By id, from the first attempt on: that may have succeeded although its answer was lost. */
+	readonly #apps = new Map<string, ForApp>();
 
 	/** `localHost` is the host of instances that are registered without one: this machine, as the other sidecar reaches it. */
 	constructor(registrar: ServiceRegistrar, localHost: () => string | undefined) {
@@ -30,7 +35,8 @@ export class UpstreamRegistrar implements Registrar {
 		health: InstanceHealth,
 		_terms: RegistrationTerms,
 	): Promise<string | null> {
-		const { id } = definition;
+		const { id, app } = definition;
+		this.#apps.set(id, app === undefined ? {} : { app });
 		const data = dataOf(definition, health, this.#localHost());
 		const changed = (reply: RegistrationReply): void => {
 			const known = this.#registered.get(id);
@@ -50,7 +56,10 @@ export class UpstreamRegistrar implements Registrar {
 		if (known.health.status !== health.status || known.health.note !== health.note) {
 			const { status, note } = health;
 			known.reply = await this.#write(() =>
-				this.#registrar.report({ id, status, ...(note !== '' && { note }) }, { timeoutMs: WRITE_TIMEOUT_MS }),
+				this.#registrar.report(
+					{ id, status, ...(note !== '' && { note }), ...this.#apps.get(id) },
+					{ timeoutMs: WRITE_TIMEOUT_MS },
+				),
 			);
 			known.health = health;
 		}
@@ -59,13 +68,15 @@ export class UpstreamRegistrar implements Registrar {
 
 	async deregister(id: string): Promise<void> {
 		try {
-			await this.#write(() => this.#registrar.deregister({ id }, { timeoutMs: WRITE_TIMEOUT_MS }));
+			const which = { id, ...this.#apps.get(id) };
+			await this.#write(() => this.#registrar.deregister(which, { timeoutMs: WRITE_TIMEOUT_MS }));
 		} catch (error) {
 			// An earlier process of this sidecar owns it there, until it has been gone for the grace.
 			if (!SpockError.is(error, 'ACL_DENIED')) throw error;
 			throw new SpockError('UNAVAILABLE', `the upstream: ${error.message}`, { cause: error });
 		}
 		this.#registered.delete(id);
+		this.#apps.delete(id);
 	}
 
 	/** None: those of an earlier process have ended with its connection, or wait there for their apps. */
@@ -92,7 +103,7 @@ function instanceIn({ state, error, instance }: RegistrationReply): string | nul
 }
 
 function dataOf(definition: InstanceDefinition, health: InstanceHealth, localHost?: string): RegisterServiceData {
-	const { id, service, port, tags, meta, weights, taggedAddresses, check } = definition;
+	const { id, service, port, tags, meta, weights, taggedAddresses, check, app } = definition;
 	const host = definition.host ?? localHost;
 	return {
 		...{ service, id, port, tags, meta, status: health.status },
@@ -100,6 +111,7 @@ function dataOf(definition: InstanceDefinition, health: InstanceHealth, localHos
 		...(weights && { weights }),
 		...(taggedAddresses && { taggedAddresses }),
 		...(check && { check }),
+		...(app !== undefined && { app }),
 		...(health.note !== '' && { note: health.note }),
 	};
 }

@@ -35,6 +35,8 @@ export interface UpstreamWatchOptions<Q, S, V> {
 	readonly process: () => string;
 	/** For people: why what the other sidecar sent last is not confirmed. */
 	readonly whyStale: (ageMs: number) => string;
+	/** A live answer has changed there so long ago, by the clocks of both machines. Not called for what was there at first. */
+	readonly changed?: (lagMs: number) => void;
 }
 
 /**
@@ -122,6 +124,10 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 		const vouchedAtMs = clock.now() - vouchedAgeMs;
 		// What is live without a connection comes from the fallback.
 		const newest = isLive && !isConnected() ? FALLBACK : this.#options.process();
+		const isChange = this.#isLive && isLive && newest === this.#process && snapshot.revision > this.#revision;
+		if (isChange && snapshot.source !== 'static') {
+			this.#options.changed?.(Math.max(0, clock.wallNow() - snapshot.verifiedAt));
+		}
 		// The process before this one has vouched for what it sent until this one took its place.
 		if (this.#isLive && newest !== this.#process) this.#vouchedAtMs = clock.now();
 		if (isLive || newest === this.#process || vouchedAtMs > this.#vouchedAtMs) {

@@ -114,8 +114,12 @@ describe('List and Explain', () => {
 		const explained = await client.ask('Explain', { service: 'barista' });
 		expect(explained).toMatchObject({ state: 'fresh', instance_count: 1, stream_count: 1, watcher_count: 0 });
 		expect(explained['instances']).toEqual([
-			expect.objectContaining({ host: '1.2.3.4', included: true, reason: 'all its checks pass' }),
+			expect.objectContaining({ host: '1.2.3.4', included: true, reason: 'all its checks pass', zone: '' }),
 		]);
+		const [barista] = front.source.publish('barista', ['1.2.3.4']).instances;
+		const placed = barista === undefined ? [] : [{ ...barista, zone: 'eu-1a' }];
+		front.source.publish('barista', [], { instances: placed });
+		expect((await client.ask('Explain', { service: 'barista' }))['instances']).toMatchObject([{ zone: 'eu-1a' }]);
 		watching.stream.cancel();
 	});
 });

@@ -49,6 +49,35 @@ describe('the registrar of a real Consul', () => {
 		});
 	});
 
+	it('what an app has registered is no other app’s, after a restart of the sidecar, and for another sidecar once that is gone', async () => {
+		await using consul = await startConsul({ binary });
+		await using one = open([consul.url]);
+		const { registrar } = one;
+		const data = { service: 'barista', id: 'b1', port: 80 };
+		const app = (name: string) => ({ app: name, told: () => undefined });
+		const denied = { code: 'ACL_DENIED', message: expect.stringContaining('another app') };
+		const before = new Registrations({ registrar, owner: 'me', ttlMs: 1000 });
+		await before.claim(data, app('till'));
+		// As a sidecar that was killed.
+		before.close();
+		const after = new Registrations({ registrar, owner: 'me', ttlMs: 1000, reconnectGraceMs: 60_000 });
+		after.adopt();
+		// Before Consul has answered, and after that.
+		await expect(after.claim(data, app('barista'))).rejects.toMatchObject(denied);
+		await expect(async () => after.claim(data, app('barista'))).rejects.toMatchObject(denied);
+		await expect(after.withdraw('b1', app('barista'))).rejects.toMatchObject(denied);
+		after.close();
+		const status = async () => {
+			const checks = await (await fetch(`${consul.url}/v1/agent/checks`)).json();
+			return (checks as Record<string, { Status: string }>)['service:b1']?.Status;
+		};
+		await waitFor('that nobody keeps it up', async () => (await status()) === 'critical');
+		const elsewhere = new Registrations({ registrar, owner: 'another', ttlMs: 1000 });
+		await expect(elsewhere.claim(data, app('barista'))).rejects.toMatchObject(denied);
+		expect(await elsewhere.claim(data, app('till'))).toMatchObject({ state: 'registered' });
+		elsewhere.close();
+	});
+
 	it('a definition without a check takes out the one that was there', async () => {
 		await using consul = await startConsul({ binary });
 		await using one = open([consul.url]);

@@ -112,6 +112,24 @@ describe('an id that two sidecars register', () => {
 		expect(await consul.register(barista, health, terms)).toBe('test/b1');
 	});
 
+	it.each([
+		['them', undefined],
+		['them', 'barista'],
+		['me', 'barista'],
+	])('is never taken from another app, whether %s has registered it or not, for %s', async (owner, app) => {
+		const entry = { ID: 'b1', Service: 'barista', Meta: { 'spock-owner': owner, 'spock-app': 'till' } };
+		const consul = registrar(
+			() => ({ b1: entry }),
+			check('critical'),
+			() => expect.fail('a write'),
+		);
+		const claimed = consul.register({ ...barista, ...(app && { app }) }, health, terms);
+		await expect(claimed).rejects.toMatchObject({
+			code: 'ACL_DENIED',
+			message: expect.stringContaining('another app'),
+		});
+	});
+
 	it('whoever lost it gives way with its next report, and has it again when the other one has left', async () => {
 		const steps = [service('them'), check('passing'), service('them'), check('critical'), service('me'), written];
 		const consul = registrar(...registered, ...steps);

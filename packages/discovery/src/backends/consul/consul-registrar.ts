@@ -3,12 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { SpockError } from '@spock/protocol';
 import { isObject } from '@spock/protocol/internal';
 
-import type {
-	InstanceDefinition,
-	InstanceHealth,
-	OwnedInstance,
-	Registrar,
-	RegistrationTerms,
+import {
+	type InstanceDefinition,
+	type InstanceHealth,
+	type OwnedInstance,
+	otherAppError,
+	type Registrar,
+	type RegistrationTerms,
 } from '../../foundation/registrar.ts';
 import { type ConsulQuestion, type ConsulRequest, sendRequest } from './client/consul-client.ts';
 import { notJson, refuseUnaskable } from './client/consul-error.ts';
@@ -16,6 +17,7 @@ import type { ConsulHttp } from './http/consul-http.ts';
 import {
 	type AgentCheck,
 	type AgentService,
+	APP_META,
 	checkIdOf,
 	OWNER_META,
 	readOwned,
@@ -60,7 +62,9 @@ export class ConsulRegistrar implements Registrar {
 		refuseUnaskable('service', service);
 		const { owner } = terms;
 		this.#owner = owner;
-		const { rival } = await this.#look(id, owner);
+		const { rival, app } = await this.#look(id, owner);
+		// Whichever sidecar has registered it, and also when that is gone: until the agent itself takes it out.
+		if (app !== undefined && app !== definition.app) throw otherAppError(id);
 		if (rival?.isAlive) {
 			// Known as ours by name alone: it must not be taken out for ours.
 			this.#own.set(id, { owner });
@@ -130,12 +134,12 @@ export class ConsulRegistrar implements Registrar {
 	async #look(id: string, owner: string): Promise<Found> {
 		const { value, token } = await this.#list<AgentService>('/agent/services', `ID == "${id}"`);
 		const entry = value[id];
-		const other = entry?.Meta?.[OWNER_META];
+		const { [OWNER_META]: other, [APP_META]: app } = entry?.Meta ?? {};
 		if (other === undefined || other === owner)
-			return { token, isUnmarked: entry !== undefined && other === undefined };
+			return { token, app, isUnmarked: entry !== undefined && other === undefined };
 		const checks = await this.#get<AgentCheck>('/agent/checks', `ServiceID == "${id}"`);
 		const { Status = 'critical' } = checks[checkIdOf(id)] ?? {};
-		return { rival: { owner: other, isAlive: Status !== 'critical' }, token, isUnmarked: false };
+		return { rival: { owner: other, isAlive: Status !== 'critical' }, token, app, isUnmarked: false };
 	}
 
 	async #get<T>(path: string, filter?: string): Promise<Readonly<Record<string, T>>> {
@@ -208,6 +212,8 @@ interface Found {
 	readonly rival?: Rival;
 	/** Another program has: it has no owner. */
 	readonly isUnmarked: boolean;
+	/** The app that it was registered for. */
+	readonly app: string | undefined;
 	/** The agent was asked with it. */
 	readonly token: string | undefined;
 }

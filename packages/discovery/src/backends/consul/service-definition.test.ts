@@ -13,6 +13,8 @@ const full: InstanceDefinition = {
 	weights: { passing: 7, warning: 0 },
 	taggedAddresses: { wan: { host: '1.2.3.4', port: 81 } },
 	bind: 'sidecar',
+	claimant: 'a-hash',
+	app: 'node/till',
 };
 
 /** The definition as an agent would list it. */

@@ -12,6 +12,8 @@ export const OWNER_META = 'spock-owner';
 const BIND_META = 'spock-bind';
 /** A hash of the secret of the client that registered it: nobody can make the secret of it. */
 const CLAIMANT_META = 'spock-claimant';
+/** The app of the token that it was registered with. */
+export const APP_META = 'spock-app';
 const DEFAULT_CHECK_INTERVAL_MS = 10_000;
 const DEFAULT_CHECK_TIMEOUT_MS = 5000;
 
@@ -45,14 +47,16 @@ export function toServiceDefinition(
 	{ status }: InstanceHealth,
 	{ ttlMs, deregisterAfterMs, owner }: RegistrationTerms,
 ): Readonly<Record<string, unknown>> {
-	const { id, service, host = '', port, tags, meta, weights, taggedAddresses = {}, check, bind, claimant } = definition;
+	const { id, service, host = '', port, tags, meta, weights, taggedAddresses = {}, check, bind } = definition;
+	const { claimant, app } = definition;
+	const whose = { ...(claimant && { [CLAIMANT_META]: claimant }), ...(app && { [APP_META]: app }) };
 	return {
 		ID: id,
 		Name: service,
 		Address: host,
 		Port: port,
 		Tags: tags,
-		Meta: { ...meta, [OWNER_META]: owner, [BIND_META]: bind, ...(claimant && { [CLAIMANT_META]: claimant }) },
+		Meta: { ...meta, [OWNER_META]: owner, [BIND_META]: bind, ...whose },
 		Weights: { Passing: weights?.passing ?? 1, Warning: weights?.warning ?? 1 },
 		TaggedAddresses: Object.fromEntries(
 			Object.entries(taggedAddresses).map(([tag, address]) => [tag, toTaggedAddress(address, port)]),
@@ -90,7 +94,7 @@ function toCheck(id: string, check: RegistrationCheck): Readonly<Record<string, 
 /** What an agent lists, as it was registered. Its own checks are not listed with what they ask, and are left out. */
 export function readOwned(service: AgentService, checks: Readonly<Record<string, AgentCheck>>): OwnedInstance {
 	const { ID, Service, Address = '', Port = 0, Tags, Meta, Weights, TaggedAddresses } = service;
-	const { [OWNER_META]: _, [BIND_META]: bind, [CLAIMANT_META]: claimant, ...meta } = Meta ?? {};
+	const { [OWNER_META]: _, [BIND_META]: bind, [CLAIMANT_META]: claimant, [APP_META]: app, ...meta } = Meta ?? {};
 	const tagged = Object.entries(TaggedAddresses ?? {});
 	const { Node, ...check } = checks[checkIdOf(ID)] ?? {};
 	return {
@@ -109,6 +113,7 @@ export function readOwned(service: AgentService, checks: Readonly<Record<string,
 			}),
 			bind: bind === 'sidecar' ? 'sidecar' : 'connection',
 			...(claimant !== undefined && { claimant }),
+			...(app !== undefined && { app }),
 			isPartial: true,
 		},
 		instance: Node === undefined ? null : `${Node}/${ID}`,

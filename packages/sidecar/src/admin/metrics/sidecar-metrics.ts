@@ -11,6 +11,7 @@ import type { Metric, MetricEvents, MetricsSource, MetricsState } from './metric
 import { EventLoopMetrics, eventLoopMetrics, processMetrics, registerProcessMetrics } from './process-metrics.ts';
 import { type Durations, RequestMetrics, requestMetrics } from './request-metrics.ts';
 import { oncePerTurn, readSeries, registerSeries, Tally } from './tallied.ts';
+import { upstreamMetrics } from './upstream-metrics.ts';
 
 /** Every metric of a scrape, by name; docs/reference/metrics.md has it as a table. */
 export const metricTable: Readonly<Record<string, Metric>> = {
@@ -18,6 +19,7 @@ export const metricTable: Readonly<Record<string, Metric>> = {
 	...loadMetrics,
 	...eventLoopMetrics,
 	...discoveryMetrics,
+	...upstreamMetrics,
 	...eventsMetrics,
 	...processMetrics,
 };
@@ -51,7 +53,7 @@ export class SidecarMetrics {
 				},
 			},
 		];
-		for (const [name, metric] of Object.entries({ ...loadMetrics, ...discoveryMetrics })) {
+		for (const [name, metric] of Object.entries({ ...loadMetrics, ...discoveryMetrics, ...upstreamMetrics })) {
 			const tally = metric.on && new Tally(metric);
 			if (tally) events.push(metric.on(tally.count));
 			if (metric.read) this.#read.push([name, metric, tally]);

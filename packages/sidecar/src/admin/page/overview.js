@@ -38,6 +38,7 @@ export function showOverview(overview) {
 		const heard = lastSuccessAgeMs === null || state === 'up' ? '' : `heard ${age(lastSuccessAgeMs)} ago`;
 		setText(values.get(`Registry: ${name}`).note, heard);
 	}
+	for (const { upstream } of members) if (upstream !== undefined) showUpstream(upstream);
 	const errors = members.filter(({ error }) => error !== null).map(({ name, error }) => `${name}: ${error}`);
 	const notices = [
 		...reasons.filter((reason) => !errors.some((error) => reason.includes(error) || error.includes(reason))),
@@ -47,6 +48,12 @@ export function showOverview(overview) {
 	if (notices.join('\n') !== [...list.children].map(({ textContent }) => textContent).join('\n')) {
 		list.replaceChildren(...notices.map((notice) => element('li', {}, notice)));
 	}
+}
+
+/** The sidecar that is asked in place of a registry, and how often another one took over. */
+function showUpstream({ address, subscriptions, failovers }) {
+	setFigure('Upstream', address ?? 'none answers', address === null ? 'bad' : 'good');
+	setText(values.get('Upstream').note, `${subscriptions} subscribed, ${failovers} failovers`);
 }
 
 function setFigure(name, text, word = '') {

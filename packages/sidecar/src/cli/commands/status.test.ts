@@ -62,3 +62,30 @@ it('watches and registrations are tables; durations and counts are as people say
 		'  barista  b1  registered  passing  connected',
 	]);
 });
+
+it('of a sidecar that asks others: which one, and what is wrong with the rest', () => {
+	const upstream = {
+		address: 'tls://b:7777',
+		places: [
+			{ address: 'tls://a:7777', error: 'ECONNREFUSED' },
+			{ address: 'tls://b:7777', error: null },
+			{ address: 'tls://c:7777', error: null },
+		],
+		...{ subscriptions: 3, lagMs: 12, failovers: 1, failures: {}, bytesRead: 1, bytesWritten: 1 },
+	};
+	const backend = { ...reply.backend, name: 'spock', addresses: ['tls://b:7777'], upstream };
+	expect(
+		formatStatus({ ...reply, backend }, PLAIN)
+			.toString()
+			.split('\n')
+			.slice(1, 5),
+	).toEqual([
+		'backend      spock up, heard 0 ms ago: tls://b:7777',
+		'upstream     asks tls://b:7777; 3 subscriptions, 1 failover, changes up to 12 ms late',
+		'             tls://a:7777: ECONNREFUSED',
+		'             tls://c:7777: in reserve',
+	]);
+	const away = { ...upstream, address: null, lagMs: null };
+	const lines = formatStatus({ ...reply, backend: { ...backend, upstream: away } }, PLAIN).toString();
+	expect(lines).toContain('upstream     none answers; 3 subscriptions, 1 failover\n');
+});

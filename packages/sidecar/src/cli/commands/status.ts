@@ -1,4 +1,11 @@
-import type { BackendStatus, KeyWatchStatus, RegistrationStatus, StatusReply, WatchStatus } from '@spock/protocol';
+import type {
+	BackendStatus,
+	KeyWatchStatus,
+	RegistrationStatus,
+	StatusReply,
+	UpstreamStatus,
+	WatchStatus,
+} from '@spock/protocol';
 import { queryLabel } from '@spock/protocol/internal';
 
 import type { ClientFlags } from '../client/sidecar-target.ts';
@@ -41,17 +48,31 @@ export function formatStatus(reply: StatusReply, look: Look): Page {
 	page.table(watches, { titles: ['NAME', 'STATE', 'FOUND', 'READERS', 'REVISION', 'ERROR'], indent: 2 });
 	facts([['registered', String(reply.registrations.length)]]);
 	const registered = reply.registrations.map(registrationRow);
-	page.table(registered, { titles: ['SERVICE', 'ID', 'REGISTRY', 'STATUS', 'APP', 'ERROR'], indent: 2 });
+	page.table(registered, { titles: ['SERVICE', 'ID', 'REGISTRY', 'STATUS', 'APP', 'TOKEN OF', 'ERROR'], indent: 2 });
 	facts(eventRows(reply));
 	return page;
 }
 
-function backendRows({ name, state, lastSuccessAgeMs, addresses, error }: BackendStatus): Cell[][] {
+function backendRows({ name, state, lastSuccessAgeMs, addresses, error, upstream }: BackendStatus): Cell[][] {
 	const style: Style = state === 'up' ? 'good' : state === 'down' ? 'bad' : 'warning';
 	const heard = lastSuccessAgeMs === null ? 'never heard' : `heard ${formatDuration(lastSuccessAgeMs)} ago`;
 	const where = addresses.join(', ') || 'no address';
 	const row: Cell[] = ['backend', [`${name} `, styled(style, state), `, ${heard}: ${where}`]];
-	return error === null ? [row] : [row, ['', styled(style, error)]];
+	return [row, ...(error === null ? [] : [['', styled(style, error)]]), ...(upstream ? upstreamRows(upstream) : [])];
+}
+
+function upstreamRows({ address, places, subscriptions, failovers, lagMs }: UpstreamStatus): Cell[][] {
+	const lag = lagMs === null ? '' : `, changes up to ${formatDuration(lagMs)} late`;
+	const counts = `${formatCount(failovers, 'failover')}${lag}`;
+	const asked = address === null ? styled('bad', 'none answers') : `asks ${address}`;
+	const others = places.filter((place) => place.address !== address);
+	return [
+		['upstream', [asked, `; ${formatCount(subscriptions, 'subscription')}, ${counts}`]],
+		...others.map((place) => [
+			'',
+			place.error === null ? `${place.address}: in reserve` : styled('warning', `${place.address}: ${place.error}`),
+		]),
+	];
 }
 
 function connectionRows({ clients = [], connections, counters }: StatusReply): Cell[][] {
@@ -102,14 +123,15 @@ const PHASES: Readonly<Record<RegistrationStatus['phase'], string>> = {
 	leaving: 'leaving',
 };
 
-function registrationRow({ service, id, phase, state, status, note, holders, error }: RegistrationStatus): Cell[] {
+function registrationRow(registration: RegistrationStatus): Cell[] {
+	const { service, id, phase, state, status, note, holders, error, app: tokenOf = '' } = registration;
 	const good = status === 'passing';
 	const said = note === undefined ? status : `${status} (${note})`;
 	const app = holders > 1 ? `${PHASES[phase]} (${formatCount(holders, 'connection')})` : PHASES[phase];
 	return [
 		...[service, id, styled(state === 'registered' ? 'good' : 'warning', state)],
 		...[styled(good ? 'good' : 'warning', said), styled(phase === 'held' ? 'good' : 'warning', app)],
-		styled('bad', error ?? ''),
+		...[tokenOf, styled('bad', error ?? '')],
 	];
 }
 

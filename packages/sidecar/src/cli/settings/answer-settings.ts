@@ -116,4 +116,9 @@ export const registrationSettings = {
 		default: DEFAULT_REGISTRATIONS_PER_HOLDER_MAX as number,
 		help: 'instances that one connection may register; the next one is OVERLOADED',
 	},
+	registrationsNamedOnly: {
+		kind: 'boolean',
+		default: false,
+		help: 'register only for clients whose token has a name in --token-file',
+	},
 } as const;

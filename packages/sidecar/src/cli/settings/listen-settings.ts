@@ -25,7 +25,7 @@ export const listenSettings = {
 	tokenFile: {
 		kind: 'text',
 		unit: 'file',
-		help: 'file with that token, or with two during a rotation, one per line; read again when it changes',
+		help: 'file with that token, or with lines NAME: TOKEN for apps that may change only their own registrations; of each two during a rotation; read again when it changes',
 	},
 	tokenOnSocket: { kind: 'boolean', default: false, help: 'require the token on the unix domain socket too' },
 	tlsCert: {

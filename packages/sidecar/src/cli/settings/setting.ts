@@ -168,3 +168,9 @@ export function showValue({ kind }: Setting, value: Value): string {
 	if (kind === 'duration') return showDuration(value as number);
 	return kind === 'mode' ? `0${value.toString(8)}` : String(value);
 }
+
+/** A value without what may be a password or a token in a URL; where an address is meant, also in one without a scheme. */
+export function withoutPassword(text: string, isAddress = false): string {
+	const shown = text.replace(/:\/\/[^/?#\s]*@/, '://(hidden)@').replace(/(:\/\/[^?]*\?).*$/s, '$1(hidden)');
+	return isAddress && !shown.includes('://') ? shown.replace(/^[^/\s]*@/, '(hidden)@') : shown;
+}

@@ -11,6 +11,7 @@ import { tokensIn } from '../../listen/tokens.ts';
 import { UpstreamBackend } from '../../upstream/upstream-backend.ts';
 import { parseTcpAddress } from '../client/sidecar-target.ts';
 import { CommandError, EXIT } from '../output/output.ts';
+import { withoutPassword } from '../settings/setting.ts';
 import { givenSettings, type Settings } from '../settings/settings.ts';
 import { consulOptionsOf } from './discovery-options.ts';
 
@@ -73,6 +74,8 @@ function placesOf(settings: Settings): readonly UpstreamPlace[] {
 
 function placeOf(name: string, where: string, files: Parameters<typeof secretsIn>[0]): UpstreamPlace {
 	if (name.startsWith('unix:')) return { name, address: { path: name.slice('unix:'.length) } };
+	// Not shown: it may be a password. A token here would be seen in the log and by every sidecar that asks this one.
+	if (name.includes('@')) throw usage(`${where} must not hold credentials: use --upstream-token-file`);
 	try {
 		const { isTls, ...address } = parseTcpAddress(name);
 		if (!isTls) return { name: formatAddress(address), address };
@@ -82,7 +85,7 @@ function placeOf(name: string, where: string, files: Parameters<typeof secretsIn
 	} catch (cause) {
 		const why =
 			cause instanceof RangeError ? 'must be tls://HOST:PORT, HOST:PORT or unix:PATH' : (cause as Error).message;
-		throw usage(`${where}: ${JSON.stringify(name)}: ${why}`, cause);
+		throw usage(`${where}: ${JSON.stringify(withoutPassword(name, true))}: ${why}`, cause);
 	}
 }
 

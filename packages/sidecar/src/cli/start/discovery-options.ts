@@ -100,6 +100,7 @@ const REGISTRATION_OPTIONS = {
 	ttlMs: 'registrationTtlMs',
 	registrationsMax: 'registrationsMax',
 	registrationsPerHolderMax: 'registrationsPerHolderMax',
+	registrationsNamedOnly: 'registrationsNamedOnly',
 } as const;
 
 /** What apps may register, if the registry can be written to. Throws an Error naming a wrong setting. */

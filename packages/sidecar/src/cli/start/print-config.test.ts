@@ -56,11 +56,13 @@ it('no secret is shown, nor a password or a token in a URL', () => {
 			consul: 'https://ann:s3cret@consul:8501,http://b',
 			eventsHttpUrl: 'https://s3cret@store/{stream}?key=s3cret',
 			eventsNatsServers: 'nats://ann:s3cret@n:4222',
+			upstream: 'tls://ann:s3cret@u:7777,ann:s3cret@u:7778',
 		},
 		{ CONSUL_HTTP_TOKEN: 's3cret', SPOCK_TOKEN: 's3cret' },
 	);
 	expect(text).toMatch(/^consulToken +\(hidden\) +environment: CONSUL_HTTP_TOKEN$/m);
 	expect(text).toContain('https://(hidden)@consul:8501,http://b');
+	expect(text).toContain('tls://(hidden)@u:7777,(hidden)@u:7778');
 	expect(json['token']).toMatchObject({ value: '(hidden)', origin: 'environment', where: 'SPOCK_TOKEN' });
 	expect(text + JSON.stringify(json)).not.toMatch(/s3cret|ann/);
 });

@@ -1,4 +1,4 @@
-import { showValue, type Value } from '../settings/setting.ts';
+import { showValue, type Value, withoutPassword } from '../settings/setting.ts';
 import { type NamedSetting, type Settings, settingAreas } from '../settings/settings.ts';
 import { CONSUL_VARIABLES } from '../settings/source-settings.ts';
 import { type DecisionFacts, decidedSettings } from './decided-settings.ts';
@@ -15,6 +15,8 @@ interface Row {
 
 /** Widest column of values that is aligned; a longer value moves only its own line. */
 const VALUE_WIDTH_MAX = 36;
+/** Units of values that are addresses. */
+const ADDRESSES = ['url', 'urls', 'address', 'addresses'];
 
 /** `--print-config`: every setting in force and where it comes from, by area; secrets and passwords in URLs are hidden. */
 export function describeSettings(settings: Settings, facts: DecisionFacts): string {
@@ -77,14 +79,11 @@ function rowOf(setting: NamedSetting, settings: Settings, decided: ReturnType<ty
 }
 
 /** What may be shown of a value: no secret, and no password or token in a URL. */
-function hidden({ isSecret }: NamedSetting, value: Value): Value {
+function hidden({ isSecret, unit = '' }: NamedSetting, value: Value): Value {
 	if (isSecret) return '(hidden)';
-	if (typeof value === 'string') return withoutPassword(value);
-	return Array.isArray(value) ? (value as readonly string[]).map(withoutPassword) : value;
-}
-
-function withoutPassword(text: string): string {
-	return text.replace(/:\/\/[^/?#\s]*@/, '://(hidden)@').replace(/(:\/\/[^?]*\?).*$/s, '$1(hidden)');
+	const shown = (text: string): string => withoutPassword(text, ADDRESSES.includes(unit));
+	if (typeof value === 'string') return shown(value);
+	return Array.isArray(value) ? (value as readonly string[]).map(shown) : value;
 }
 
 /** Those of Consul's variables that are set and have no setting; none is a secret. */

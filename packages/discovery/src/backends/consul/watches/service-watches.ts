@@ -52,6 +52,8 @@ interface Watching {
 	way: Way;
 	loop: ConsulWatch | undefined;
 	usedAtMs: number;
+	/** It was answered once. */
+	isKnown: boolean;
 	/** The last answer; undefined while it fails, or before there is one. */
 	instances: readonly ServiceInstance[] | undefined;
 }
@@ -93,6 +95,7 @@ export class ServiceWatches {
 			isSame: isSameAnswer,
 			answered: (instances, meta) => {
 				watching.instances = instances;
+				watching.isKnown = true;
 				// The address failed, and the one that answered had no room: from the next query on it shares.
 				if (watching.way.type === 'held' && watching.way.place.number === undefined) this.#share(watching);
 				observer.answered(instances, meta);
@@ -154,6 +157,7 @@ export class ServiceWatches {
 			way: { type: 'none' },
 			loop: undefined,
 			usedAtMs: nowMs,
+			isKnown: false,
 			instances: undefined,
 		};
 		this.#all.add(watching);
@@ -214,7 +218,8 @@ export class ServiceWatches {
 		const { service, peer } = query;
 		const probe = this.#options.probe(query);
 		const endIfUnread = (): boolean => observer.endIfUnread?.() ?? false;
-		const source = { service, isTold: peer === undefined, fetch, probe, endIfUnread, confirmed };
+		const isKnown = (): boolean => watching.isKnown;
+		const source = { service, isTold: peer === undefined, fetch, probe, isKnown, endIfUnread, confirmed };
 		return { type: 'shared', query: this.#sharedOf(query.datacenter).join(source) };
 	}
 

@@ -82,7 +82,10 @@ export class ServiceWatches {
 		const { sharedQueriesPerMinuteMax = DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX, http } = options;
 		const perMinuteMax = integerOption('sharedQueriesPerMinuteMax', sharedQueriesPerMinuteMax, 2, 1_000_000);
 		this.#budget = new QueryBudget(http.clock, perMinuteMax);
-		this.#endListening = http.onLessRoom(() => this.#giveUp());
+		const endings = [http.onLessRoom(() => this.#giveUp()), http.onMoreRoom(() => this.#giveRoom(this.#sharing.size))];
+		this.#endListening = () => {
+			for (const end of endings) end();
+		};
 	}
 
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {

@@ -118,6 +118,7 @@ class SpockSidecar implements Sidecar {
 			choose,
 			status: () => this.status(),
 			path: () => options.upstreams?.path ?? [],
+			crowd: () => this.#registry.crowd,
 			connections: {
 				count: () => this.#registry.size,
 				watchers: (query) => this.#registry.watchers(query),

@@ -34,6 +34,29 @@ describe('goaway', () => {
 		await diplomat.close();
 	});
 
+	it("of a sidecar that many clients leave is heeded at a point of each one's own, while the first socket serves", async () => {
+		const { diplomat, sidecar, clock } = await simulate({ stableMs: 10 });
+		await clock.advance(10);
+		sidecar.connection.push('goaway', { reason: 'upgrade', graceMs: 25_000, clients: 1000 });
+		await clock.advance(499);
+		expect(sidecar.connections).toHaveLength(1);
+		expect(await diplomat.request('ping', 1)).toBe(1);
+		await clock.advance(1);
+		await settle();
+		expect(sidecar.connections).toHaveLength(2);
+		expect(diplomat.status().state).toBe('ready');
+		await diplomat.close();
+	});
+
+	it.each([31.5, 'many', -1, null])('with a number of clients that is none, %j, is heeded at once', async (clients) => {
+		const { diplomat, sidecar, clock } = await simulate({ stableMs: 10 });
+		await clock.advance(10);
+		sidecar.connection.push('goaway', { reason: 'upgrade', graceMs: 25_000, clients } as never);
+		await settle();
+		expect(sidecar.connections).toHaveLength(2);
+		await diplomat.close();
+	});
+
 	it('lookups go on meanwhile, from either socket, and never turn stale', async () => {
 		const { diplomat, sidecar, clock } = await simulate({ stableMs: 10 });
 		await diplomat.getService('barista').catch(() => undefined);

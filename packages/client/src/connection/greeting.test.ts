@@ -88,6 +88,7 @@ describe('hello', () => {
 		});
 		expect(readGreeting({ ...data, features: ['goaway'] }).pushes).toBe(false);
 		expect(readGreeting({ ...data, features: ['events'] }).takesEvents).toBe(true);
+		expect(readGreeting({ ...data, clients: 1000 }).clients).toBe(1000);
 	});
 
 	it.each([null, 'many', 0, 1.5, -1, [5]])('ignores members of the answer that have the wrong type: %j', (wrong) => {

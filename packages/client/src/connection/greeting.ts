@@ -17,6 +17,8 @@ export interface Greeting {
 	readonly takesEvents: boolean;
 	/** The zone that it runs in, and its clients with it; undefined if it says nothing. */
 	readonly zone: string | undefined;
+	/** How many clients it had then; undefined if they were few, or it does not say. */
+	readonly clients: number | undefined;
 	/** Longest frame that it accepts; the protocol's default if it says nothing. */
 	readonly frameBytesMax: number;
 	/** Most requests at once that it accepts on one connection; Infinity if it says nothing. */
@@ -72,7 +74,7 @@ function unsupported(versions: unknown, cause?: SpockError): SpockError {
 }
 
 function greetingFrom(data: Readonly<Record<string, unknown>>, baseline: boolean): Greeting {
-	const { sidecar, instance, features, limits, zone, upstreams } = data;
+	const { sidecar, instance, features, limits, zone, clients, upstreams } = data;
 	const { frameBytesMax, inFlightMax } = isObject(limits) ? limits : {};
 	const has = (feature: string): boolean => Array.isArray(features) && features.includes(feature);
 	return Object.freeze({
@@ -82,6 +84,7 @@ function greetingFrom(data: Readonly<Record<string, unknown>>, baseline: boolean
 		pushes: has('push'),
 		takesEvents: has('events'),
 		zone: stringOrNull(zone) || undefined,
+		clients: isInteger(clients, 1) ? clients : undefined,
 		frameBytesMax: isInteger(frameBytesMax, 1) ? frameBytesMax : FRAME_BYTES_MAX,
 		inFlightMax: isInteger(inFlightMax, 1) ? inFlightMax : Number.POSITIVE_INFINITY,
 		upstreams,

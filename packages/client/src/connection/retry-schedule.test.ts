@@ -3,7 +3,7 @@ import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { resolveOptions } from '../foundation/options.ts';
-import { RefusedSubscriptions, RetrySchedule, whileRefused } from './retry-schedule.ts';
+import { RefusedSubscriptions, RetrySchedule, spreadMsOf, whileRefused } from './retry-schedule.ts';
 
 /** A schedule whose delay is 500 ms, and somebody at the address. */
 function schedule(mark?: string) {
@@ -87,6 +87,50 @@ describe('a schedule that sees who is at the address', () => {
 		await clock.advance(2000);
 		expect(there.looks).toBe(looks);
 		expect(clock.pendingTimers).toBe(0);
+	});
+});
+
+describe('a schedule of one among many clients', () => {
+	it.each([
+		[undefined, 0],
+		[1, 1],
+		[32, 32],
+		[1000, 1000],
+		[100_000, 1000],
+	])('of %j clients spreads its attempts over %i ms', (clients, spreadMs) => {
+		expect(spreadMsOf(clients)).toBe(spreadMs);
+	});
+
+	it('tries a new listener at a point of its own, and does not look again until then', async () => {
+		const { clock, retry, there, since } = schedule('first');
+		retry.spreadMs = 400;
+		retry.schedule(undefined);
+		await clock.advance(110);
+		there.mark = 'second';
+		await clock.advance(25);
+		there.mark = 'third';
+		await clock.advance(2000);
+		expect(since()).toEqual([325]);
+	});
+
+	it('waits no longer for a new listener than for the one before', async () => {
+		const { clock, retry, there, since } = schedule('first');
+		retry.spreadMs = 4000;
+		retry.spreadMs = 400;
+		retry.schedule(undefined);
+		await clock.advance(450);
+		there.mark = 'second';
+		await clock.advance(2000);
+		expect(since()).toEqual([500]);
+	});
+
+	it('waits at least a part of the spread after each failure, and for nothing once it is alone', async () => {
+		const schedule = growing();
+		schedule.retry.spreadMs = 4000;
+		expect(await delaysAfter(schedule, 4)).toEqual([2000, 2000, 2000, 4000]);
+		schedule.retry.reset();
+		schedule.retry.spreadMs = 0;
+		expect(await delaysAfter(schedule, 2)).toEqual([500, 1000]);
 	});
 });
 

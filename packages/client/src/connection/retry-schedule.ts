@@ -10,12 +10,23 @@ const QUICK_RETRIES_MAX = 16;
 /** Between two looks for a new listener, in milliseconds: a client is back within about this time of a sidecar. */
 export const LOOK_MS = 25;
 
+/** A sidecar takes 0.5 ms of a processor for each client that comes back with ten subscriptions, and over TLS 1.3 ms. */
+const SPREAD_MS_PER_CLIENT = 1;
+/** However many they are, each is tried within this time. */
+const SPREAD_MS_MAX = 1000;
+
+/** Within which time so many clients of one sidecar come back to it, each at a point of its own; 0: at once. */
+export function spreadMsOf(clients: number | undefined = 0): number {
+	return Math.min(SPREAD_MS_MAX, clients * SPREAD_MS_PER_CLIENT);
+}
+
 /** What a schedule needs of the options. */
 export type RetryOptions = Pick<ResolvedOptions, 'retryDelayMsMin' | 'retryDelayMsMax' | 'clock' | 'random' | 'unref'>;
 
 /**
  * When to try again: back-off from the first failure on, started afresh only by a success that lasts. Back-off spares a listener
- * that fails; a new one has not failed yet. So with a `mark` of the listener, a new one is tried at once, and once.
+ * that fails; a new one has not failed yet. So with a `mark` of the listener, a new one is tried at once, and once; by one of many
+ * clients within `spreadMs`.
  */
 export class RetrySchedule {
 	readonly #options: RetryOptions;
@@ -27,6 +38,10 @@ export class RetrySchedule {
 	#attemptedAtMs: number | undefined;
 	#waitMs = 0;
 	#quickRetries = 0;
+	/** A new listener was seen, and the attempt is at a point of its own behind that. */
+	#isSpread = false;
+	/** Attempts of many clients are spread over so long; 0: none is delayed. */
+	spreadMs = 0;
 
 	constructor(options: RetryOptions, due: () => void, mark?: () => string | undefined) {
 		this.#options = options;
@@ -63,6 +78,7 @@ export class RetrySchedule {
 
 	/** An attempt begins: delays count from here, and the present listener is not new any more. */
 	attempt(): void {
+		this.#isSpread = false;
 		this.#attemptedAtMs = this.#options.clock.now();
 		this.#marked = this.#mark?.();
 	}
@@ -85,8 +101,16 @@ export class RetrySchedule {
 	}
 
 	#look(): void {
-		if (this.#waitMs > 0 && !this.seesAnother) this.#wait();
+		if (!this.#isSpread && this.spreadMs > 0 && this.seesAnother) {
+			this.#isSpread = true;
+			this.#waitMs = Math.min(this.#waitMs, this.#spread());
+		}
+		if (this.#waitMs > 0 && (this.#isSpread || !this.seesAnother)) this.#wait();
 		else this.#due();
+	}
+
+	#spread(): number {
+		return Math.round(this.#options.random() * this.spreadMs);
 	}
 
 	#delayMs(error: unknown): number {
@@ -95,7 +119,8 @@ export class RetrySchedule {
 			this.#quickRetries++;
 			return Math.max(1, Math.round(this.#options.random() * this.#options.retryDelayMsMin));
 		}
-		return this.#backoff.next();
+		const delayMs = this.#backoff.next();
+		return this.spreadMs > 0 ? Math.max(delayMs, this.#spread()) : delayMs;
 	}
 }
 

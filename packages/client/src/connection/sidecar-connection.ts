@@ -1,5 +1,5 @@
 import type { CallOptions, Push, SpockError } from '@spock/protocol';
-import { inNeutralContext, step } from '@spock/protocol/internal';
+import { inNeutralContext, isInteger, step } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 import {
 	type CallClock,
@@ -26,7 +26,7 @@ import { type ConnectionAction, connectionMachine } from './connection-machine.t
 import { type ConnectionCounts, ConnectionReport } from './connection-report.ts';
 import { DisconnectedCalls } from './disconnected-calls.ts';
 import type { Greeting } from './greeting.ts';
-import { LOOK_MS, RetrySchedule } from './retry-schedule.ts';
+import { LOOK_MS, RetrySchedule, spreadMsOf } from './retry-schedule.ts';
 import { Session, type SessionListener } from './session.ts';
 import { Sessions } from './sessions.ts';
 
@@ -61,6 +61,7 @@ export class SidecarConnection implements SessionListener {
 			this.#sessions.adopt();
 			this.#readyAtMs = this.#options.clock.now();
 			this.greeting = this.#sessions.current?.greeting;
+			this.#retry.spreadMs = spreadMsOf(this.greeting?.clients);
 			this.#report.connected(this.greeting?.sidecar ?? null);
 		},
 		'retire the first': () => {
@@ -93,7 +94,7 @@ export class SidecarConnection implements SessionListener {
 		'dial or schedule': () => {
 			// A sidecar that says goaway to every new connection must not make this client dial without pause.
 			if (this.#sessions.dialled !== undefined || this.#retry.pending) return;
-			if (this.#isStable()) this.#dial();
+			if (this.#isStable() && this.#retry.spreadMs === 0) this.#dial();
 			else this.#retry.schedule(undefined);
 		},
 		'cancel dial': () => this.#sessions.cancelDial(),
@@ -219,7 +220,10 @@ export class SidecarConnection implements SessionListener {
 		if (push.event === 'goaway') {
 			if (goawayChannel.hasSubscribers)
 				goawayChannel.publish(goawayMessage(formatAddress(this.#options.address), push.data));
-			if (session === this.#sessions.current) this.#dispatch('goaway');
+			if (session !== this.#sessions.current) return;
+			const { clients } = (push.data ?? {}) as { clients?: unknown };
+			if (isInteger(clients, 1)) this.#retry.spreadMs = spreadMsOf(clients);
+			this.#dispatch('goaway');
 		} else this.#listener.push(session, push);
 	}
 

@@ -77,6 +77,8 @@ export interface HelloReply {
 	readonly limits: WireLimits;
 	/** The zone that the sidecar runs in, for clients that do not know their own. Absent where it is unknown. */
 	readonly zone?: string;
+	/** How many clients it has, this one among them, where they are many: so many may come back at the same moment. */
+	readonly clients?: number;
 	/** The sidecar that this one asks, the one that that one asks, and so on. Absent for one that asks a registry. */
 	readonly upstreams?: readonly Hop[];
 }
@@ -333,6 +335,8 @@ export interface GoawayData {
 	readonly reason: 'shutdown' | 'upgrade';
 	/** How long the sidecar continues to answer requests in flight, in milliseconds. */
 	readonly graceMs: number;
+	/** How many clients are asked, where they are many. */
+	readonly clients?: number;
 }
 
 /** Every push of the protocol with the type of its data. */

@@ -22,6 +22,9 @@ import { PackedInputs } from './packed-input.ts';
 /** How often connections are checked for frames that take too long. */
 const SWEEP_MS = 5000;
 
+/** Fewer clients may come back at the same moment: that costs some ten milliseconds. */
+const CROWD_MIN = 32;
+
 /** What a registry and its connections need. */
 export interface RegistryContext
 	extends Pick<ConnectionContext, 'source' | 'events' | 'dispatcher' | 'memo' | 'limits' | 'clock' | 'observer'> {
@@ -92,6 +95,11 @@ export class ConnectionRegistry {
 
 	get size(): number {
 		return this.#connections.size;
+	}
+
+	/** How many clients there are, where they are many: what they are told, so that they do not all come back at the same moment. */
+	get crowd(): Pick<GoawayData, 'clients'> {
+		return this.size < CROWD_MIN ? {} : { clients: this.size };
 	}
 
 	get subscriptions(): number {
@@ -206,7 +214,8 @@ export class ConnectionRegistry {
 	}
 
 	/** Asks every client to leave, also those that connect later; each is served until it does. */
-	sendAway(goaway: GoawayData): void {
+	sendAway(given: GoawayData): void {
+		const goaway = this.#counted(given);
 		this.#context.observer.goaway?.(goaway);
 		this.#away = goaway;
 		for (const connection of this.#connections.values()) connection.goaway(goaway);
@@ -218,12 +227,18 @@ export class ConnectionRegistry {
 	}
 
 	/** Asks every client to leave, and ends each connection once its requests are answered. */
-	endAll(goaway: GoawayData): void {
+	endAll(given: GoawayData): void {
+		const goaway = this.#counted(given);
 		this.#context.observer.goaway?.(goaway);
 		for (const connection of this.#connections.values()) {
 			connection.goaway(goaway);
 			connection.end('shutdown');
 		}
+	}
+
+	/** With the number of those that will come back. */
+	#counted(goaway: GoawayData): GoawayData {
+		return { ...goaway, ...this.crowd };
 	}
 
 	/** Drops every connection. */

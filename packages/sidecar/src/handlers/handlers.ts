@@ -37,13 +37,15 @@ export interface HandlersContext {
 	readonly choose: ChooseInstance;
 	readonly status: () => StatusReply;
 	readonly connections: Watchers;
+	/** How many clients there are, if they are many; sent in hello. */
+	readonly crowd: () => Pick<HelloReply, 'clients'>;
 	/** The sidecars that this one asks, nearest first. */
 	readonly path: () => readonly Hop[];
 }
 
 /** A handler for each function that a client may call. */
 export function createHandlers(context: HandlersContext): Handlers {
-	const { instance, zone, source, registrations, limits, clock, hasEvents, choose, status, connections, path } =
+	const { instance, zone, source, registrations, limits, clock, hasEvents, choose, status, connections, crowd, path } =
 		context;
 	const { frameBytesMax, inFlightMax } = limits;
 	return {
@@ -51,6 +53,7 @@ export function createHandlers(context: HandlersContext): Handlers {
 			{ sidecar: SIDECAR_VERSION, instance, features: hasEvents ? [...FEATURES, ...EVENT_FEATURES] : FEATURES },
 			{ limits: { frameBytesMax, inFlightMax }, ...(zone !== undefined && { zone }) },
 			path,
+			crowd,
 		),
 		ping: pingHandler,
 		getService: getServiceHandler(source, choose),
@@ -80,6 +83,7 @@ function helloHandler(
 	own: Pick<HelloReply, 'sidecar' | 'instance' | 'features'>,
 	more: Pick<HelloReply, 'limits' | 'zone'>,
 	path: () => readonly Hop[],
+	crowd: HandlersContext['crowd'],
 ): Handler<'hello'> {
 	return (hello, { caller }) => {
 		const { versions } = hello;
@@ -97,6 +101,7 @@ function helloHandler(
 			...own,
 			features,
 			...more,
+			...crowd(),
 			...(hello.sidecar !== undefined && upstreams.length > 0 && { upstreams }),
 		});
 	};

@@ -6,7 +6,6 @@ import {
 	DEFAULT_DNS_PROTOCOL,
 	DEFAULT_DNS_TTL_MS_MAX,
 	DEFAULT_DNS_TTL_MS_MIN,
-	DEFAULT_HELD_MAX,
 	DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX,
 } from '@spock/discovery';
 
@@ -111,7 +110,7 @@ export const consulSettings = {
 	consulHeldMax: {
 		kind: 'integer',
 		unit: 'count',
-		default: DEFAULT_HELD_MAX as number,
+		note: '150, or 40 below what the agent says that it allows',
 		help: 'queries held for services at each address, 1 to 10000: 40 below http_max_conns_per_client of Consul',
 	},
 	consulSharedQueriesMax: {

@@ -124,6 +124,21 @@ export function sendWithDeadline(
 	});
 }
 
+/** Waits; false as soon as the caller gives up. */
+export function isPassed(clock: Clock, delayMs: number, signal: AbortSignal | undefined): Promise<boolean> {
+	return new Promise((resolve) => {
+		const end = (passed: boolean): void => {
+			clock.clearTimeout(timer);
+			offAbort(signal, abort);
+			resolve(passed);
+		};
+		const abort = (): void => end(false);
+		const timer = clock.setTimeout(() => end(true), delayMs);
+		if (signal?.aborted) abort();
+		else if (signal !== undefined) onAbort(signal, abort);
+	});
+}
+
 function aborted(signal: AbortSignal | undefined): SpockError {
 	return new SpockError('ABORTED', 'the call to Consul was aborted', { cause: signal?.reason });
 }

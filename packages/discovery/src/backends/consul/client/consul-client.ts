@@ -92,6 +92,11 @@ export async function isMultiplexed(client: ConsulClient): Promise<boolean> {
 	return (await http2Of.get(client)?.isSpoken()) ?? false;
 }
 
+/** Allows so many connections at once from now on. */
+export function widenClient(client: ConsulClient, socketsMax: number): void {
+	(client as unknown as ConsulInternals)._opts.agent.maxSockets = socketsMax;
+}
+
 /** Cuts every connection. */
 export function destroyClient(client: ConsulClient): void {
 	client.destroy();

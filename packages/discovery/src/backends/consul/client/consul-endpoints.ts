@@ -1,7 +1,14 @@
 import { type Clock, stringOption } from '@spock/protocol/internal';
 
 import { type ConsulAddress, parseConsulAddress } from './consul-address.ts';
-import { type ConsulClient, createClient, destroyClient, isMultiplexed, retireClient } from './consul-client.ts';
+import {
+	type ConsulClient,
+	createClient,
+	destroyClient,
+	isMultiplexed,
+	retireClient,
+	widenClient,
+} from './consul-client.ts';
 import type { ConsulConnectionOptions } from './consul-options.ts';
 import { TlsFiles, type TlsFilesOptions, type TlsSecrets } from './tls-files.ts';
 
@@ -10,7 +17,7 @@ export class ConsulEndpoint {
 	readonly address: ConsulAddress;
 	readonly #tls: TlsFiles;
 	readonly #options: TlsFilesOptions['tls'];
-	readonly #socketsMax: number;
+	#socketsMax: number;
 	readonly #clock: Clock;
 	#secrets: TlsSecrets;
 	#client: ConsulClient;
@@ -41,6 +48,12 @@ export class ConsulEndpoint {
 			this.#client = createClient(this.address, this.#secrets, this.#options, this.#socketsMax, this.#clock);
 		}
 		return this.#client;
+	}
+
+	/** Allows so many connections at once from now on. */
+	widen(socketsMax: number): void {
+		this.#socketsMax = socketsMax;
+		widenClient(this.#client, socketsMax);
 	}
 
 	/** Whether it takes a connection for hundreds of calls, and not for each. */

@@ -20,6 +20,13 @@ describe('an error of Consul', () => {
 		});
 	});
 
+	it('for want of open files means that there is room for fewer queries', () => {
+		const full = { details: { isFull: true } };
+		expect(consulError(failure('connect EMFILE', { code: 'EMFILE' }), URL, [])).toMatchObject(full);
+		expect(consulError(failure('connect ENFILE', { code: 'ENFILE' }), URL, [])).toMatchObject(full);
+		expect(consulError(failure('connect EACCES', { code: 'EACCES' }), URL, [])).not.toMatchObject(full);
+	});
+
 	it('of a datacenter that is not there says what to check', () => {
 		const error = consulError(failure('consul: x: No path to datacenter', { statusCode: 500 }), URL, []);
 		expect(error.message).toContain('answered 500: No path to datacenter: Consul does not know this datacenter; check');

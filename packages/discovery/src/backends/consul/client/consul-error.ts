@@ -77,11 +77,12 @@ export function isConsulsAnswer(reason: unknown): boolean {
 }
 
 /**
- * True for the answer to a connection that is one too many: Consul refuses the connection, and so never a call on one that it has
- * served before.
+ * True where a connection is one too many: for this process, which may open no more files, or for Consul, whose answer says so. It refuses
+ * the connection, and so never a call on one that it has served before.
  * Source: https://developer.hashicorp.com/consul/docs/agent/config/config-files#http_max_conns_per_client
  */
-function isWantOfRoom({ statusCode, response }: ResponseError): boolean {
+function isWantOfRoom({ statusCode, code, response }: ResponseError): boolean {
+	if (code === 'EMFILE' || code === 'ENFILE') return true;
 	const { req } = (response ?? {}) as { readonly req?: Pick<ClientRequest, 'reusedSocket'> };
 	return statusCode === 429 && req?.reusedSocket === false;
 }

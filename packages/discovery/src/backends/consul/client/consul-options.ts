@@ -64,7 +64,7 @@ export interface ConsulConnectionOptions {
 	readonly waitMs?: number;
 	/**
 	 * Queries for services that are held at each address, each on a connection of its own, 1 to 10000; 40 connections more are for
-	 * other things. More than 150 only where Consul's `http_max_conns_per_client` (200) allows it. Default 150.
+	 * other things. Default: 150, or 40 below Consul's `http_max_conns_per_client` where that is more than 200 and may be read.
 	 */
 	readonly heldMax?: number;
 	/** Default: the clock of the process. */

@@ -1,4 +1,4 @@
-import type { Clock } from '@spock/protocol/internal';
+import { type Clock, isInteger, isObject } from '@spock/protocol/internal';
 
 import { type ConsulAnswer, ConsulCall, sendWithDeadline } from './consul-call.ts';
 import { sendRequest } from './consul-client.ts';
@@ -7,11 +7,18 @@ import type { ConsulEndpoint } from './consul-endpoints.ts';
 /** An address that does not answer a request without any work within this time is not there. */
 export const PROBE_MS = 2000;
 const LEADER = '/status/leader';
+const SELF = '/agent/self';
 
-async function ask(endpoint: ConsulEndpoint, clock: Clock, path: string, signal?: AbortSignal): Promise<ConsulAnswer> {
+async function ask(
+	endpoint: ConsulEndpoint,
+	clock: Clock,
+	path: string,
+	{ signal, token }: { readonly signal?: AbortSignal; readonly token?: string | undefined } = {},
+): Promise<ConsulAnswer> {
 	const client = await endpoint.client();
 	const call = new ConsulCall({});
-	const send = (): Promise<unknown> => sendRequest(client, { ctx: call }, { method: 'GET', path });
+	const common = { ctx: call, ...(token && { token }) };
+	const send = (): Promise<unknown> => sendRequest(client, common, { method: 'GET', path });
 	return (await sendWithDeadline({ clock, call, timeoutMs: PROBE_MS, signal }, send)) as ConsulAnswer;
 }
 
@@ -27,7 +34,7 @@ export async function probeServers(
 	mustKnowLeader: boolean,
 ): Promise<void> {
 	try {
-		const [, leader] = await ask(endpoint, clock, LEADER, signal);
+		const [, leader] = await ask(endpoint, clock, LEADER, { signal });
 		if (mustKnowLeader && leader === '') throw new Error('no cluster leader');
 	} catch (reason) {
 		const { statusCode } = reason as { readonly statusCode?: number };
@@ -43,4 +50,26 @@ export async function probeServers(
 export async function probeLeader(endpoint: ConsulEndpoint, clock: Clock): Promise<void> {
 	const [, leader] = await ask(endpoint, clock, LEADER);
 	if (typeof leader !== 'string' || leader === '') throw new Error('no cluster leader');
+}
+
+/**
+ * How many connections the agent at that address allows one client; 0: any number; undefined where it does not say, or the token has no
+ * right to read it (`agent:read`).
+ * Source: https://developer.hashicorp.com/consul/api-docs/agent#read-configuration
+ */
+export async function readConnectionsMax(
+	endpoint: ConsulEndpoint,
+	clock: Clock,
+	token: string | undefined,
+	signal: AbortSignal,
+): Promise<number | undefined> {
+	try {
+		const [, self] = await ask(endpoint, clock, SELF, { token, signal });
+		const { DebugConfig } = (isObject(self) ? self : {}) as { readonly DebugConfig?: unknown };
+		const max = isObject(DebugConfig) ? DebugConfig['HTTPMaxConnsPerClient'] : undefined;
+		return isInteger(max, 0) ? max : undefined;
+	} catch {
+		// Whatever it is, what is known of the limit stands; the queries themselves show whether the address is well.
+		return undefined;
+	}
 }

@@ -10,6 +10,10 @@ import { probeServers } from '../client/consul-probe.ts';
 import { AddressHeartbeat } from './address-heartbeat.ts';
 import type { ConsulHealth } from './consul-health.ts';
 import type { HeldRoom } from './held-room.ts';
+import { InFlightGate, type Turn } from './in-flight-gate.ts';
+
+/** However long a query waited for its turn, so much is left for its answer. */
+const ANSWER_MS_MIN = 250;
 
 /** How one address is asked. */
 export interface AddressAsk {
@@ -19,6 +23,8 @@ export interface AddressAsk {
 	readonly isHeld: boolean;
 	/** That it is answered soon says that the address and the servers behind it are well: no agent can answer it by itself. */
 	readonly isProof: boolean;
+	/** It is one of those that many watches may send at the same moment, and waits for its turn. Default: it does not. */
+	readonly turn?: Turn;
 }
 
 /** What {@link AddressCalls} need. */
@@ -38,6 +44,7 @@ export interface AddressCallsOptions {
 export class AddressCalls {
 	readonly #options: AddressCallsOptions;
 	readonly #heartbeats: ReadonlyMap<ConsulEndpoint, AddressHeartbeat>;
+	readonly #gates: readonly InFlightGate[];
 	/** Not more than the watches, and calls that somebody waits for. */
 	readonly #calls = new Set<ConsulCall>();
 	readonly #onTimely = new Set<() => void>();
@@ -45,6 +52,7 @@ export class AddressCalls {
 	constructor(options: AddressCallsOptions) {
 		this.#options = options;
 		const { clock, random, endpoints } = options;
+		this.#gates = endpoints.map(() => new InFlightGate(clock));
 		this.#heartbeats = new Map(
 			endpoints.map((one) => {
 				// Where there is another address, one without a leader is as good as none: the others may have one.
@@ -71,6 +79,7 @@ export class AddressCalls {
 
 	/** Ends all of them with CLOSED. */
 	close(): void {
+		for (const gate of this.#gates) gate.close();
 		for (const call of [...this.#calls]) call.close();
 	}
 
@@ -83,7 +92,10 @@ export class AddressCalls {
 		isLast = false,
 	): Promise<T> {
 		const { clock, endpoints, token: tokens, replacement, health, room, refuseIfClosed } = this.#options;
-		const { parameters, timeoutMs, isHeld, isProof } = ask;
+		const { parameters, isHeld, isProof, turn } = ask;
+		const leave = turn && (await this.#gates[number]?.enter(turn, signal));
+		const leftMs = turn === undefined ? ask.timeoutMs : Math.min(ask.timeoutMs, turn.untilMs - clock.now());
+		const timeoutMs = turn === undefined ? leftMs : Math.max(ANSWER_MS_MIN, leftMs);
 		const endpoint = endpoints[number] as ConsulEndpoint;
 		const startedAtMs = clock.now();
 		const call = new ConsulCall(parameters, question.body, question.answerBytesMax);
@@ -117,6 +129,7 @@ export class AddressCalls {
 				throw error;
 			}
 		} finally {
+			leave?.();
 			release?.();
 			this.#calls.delete(call);
 		}

@@ -4,6 +4,7 @@ import { type Clock, durationMsOption, integerOption, oneOfOption, systemClock }
 import type { AnswerMeta } from '../../../foundation/backend.ts';
 import type { FetchAnswer } from '../../../watch/watch-loop.ts';
 import { ConsulToken, TokenReplacement } from '../auth/consul-token.ts';
+import { isPassed } from '../client/consul-call.ts';
 import type { ConsulCallOptions, ConsulQuestion } from '../client/consul-client.ts';
 import { type ConsulEndpoint, createEndpoints } from '../client/consul-endpoints.ts';
 import {
@@ -15,6 +16,7 @@ import {
 import { probeLeader } from '../client/consul-probe.ts';
 import { type AddressAsk, AddressCalls } from './address-calls.ts';
 import { AddressChoice } from './address-choice.ts';
+import { AgentLimits } from './agent-limits.ts';
 import { ConsulHealth } from './consul-health.ts';
 import { DEFAULT_HELD_MAX, type HeldPlace, HeldRoom, socketsMax } from './held-room.ts';
 
@@ -58,7 +60,9 @@ export class ConsulHttp {
 	readonly #room: HeldRoom;
 	readonly #token: ConsulToken;
 	readonly #replacement: TokenReplacement;
+	readonly #limits: AgentLimits | undefined;
 	readonly #onLessRoom = new Set<() => void>();
+	readonly #onMoreRoom = new Set<() => void>();
 	/** When every address refused the token as unknown last. */
 	#tokenRefusedAtMs = Number.NEGATIVE_INFINITY;
 	#closing: Promise<void> | undefined;
@@ -85,6 +89,18 @@ export class ConsulHttp {
 			call: (question, callOptions) => this.call(question, callOptions),
 		});
 		this.#replacement = new TokenReplacement(clock, this.#token);
+		// A limit that was given is kept.
+		if (options.heldMax === undefined) {
+			this.#limits = new AgentLimits({
+				clock,
+				endpoints: this.#endpoints,
+				room: this.#room,
+				token: () => this.#token.read(),
+				moreRoom: () => {
+					if (this.#closing === undefined) for (const listener of this.#onMoreRoom) listener();
+				},
+			});
+		}
 		this.#calls = new AddressCalls({
 			clock,
 			random,
@@ -113,9 +129,17 @@ export class ConsulHttp {
 		return () => this.#onLessRoom.delete(listener);
 	}
 
+	/** Tells each time that an address turns out to have room for more; call what is returned to end it. */
+	onMoreRoom(listener: () => void): () => void {
+		this.#onMoreRoom.add(listener);
+		return () => this.#onMoreRoom.delete(listener);
+	}
+
 	/** A place for a query that is held; undefined where there is no room for more. */
 	takePlace(): HeldPlace | undefined {
-		return this.#room.take(this.#choice.number);
+		const place = this.#room.take(this.#choice.number);
+		if (place === undefined) this.#limits?.look();
+		return place;
 	}
 
 	/** Whether there are more places at the address of this one than it has room for: see `HeldRoom.isOver`. */
@@ -161,6 +185,7 @@ export class ConsulHttp {
 			let furtherUntilMs: number | undefined;
 			const ask = (number: number, addressesLeft: number): AddressAsk => {
 				const isOrigin = number === origin;
+				const isFirst = origin === undefined;
 				// Whoever is asked last is who answers, because a failure asks the next one.
 				origin = number;
 				askedAtMs = this.clock.now();
@@ -169,7 +194,14 @@ export class ConsulHttp {
 				isHeld = canHold && (placeNow === undefined ? this.#room.enter(number) : place?.number === number);
 				if (addressesLeft < this.#endpoints.length) furtherUntilMs ??= askedAtMs + FURTHER_MS;
 				const timeoutMs = furtherUntilMs === undefined ? CALL_MS : shareOf(furtherUntilMs - askedAtMs, addressesLeft);
-				if (!isHeld) return { parameters, timeoutMs, isHeld, isProof: !isCached };
+				if (!isHeld) {
+					const untilMs = furtherUntilMs ?? askedAtMs + CALL_MS;
+					// An answer is as old as its call, and not as the wait for that.
+					const taken = (): void => {
+						askedAtMs = this.clock.now();
+					};
+					return { parameters, timeoutMs, isHeld, isProof: !isCached, turn: { isFirst, untilMs, taken } };
+				}
 				return {
 					parameters: { ...parameters, index: String(index), wait: `${waitMs}ms` },
 					timeoutMs: Math.ceil(waitMs * WAIT_SLACK) + WAIT_SLACK_MS,
@@ -251,6 +283,7 @@ export class ConsulHttp {
 	async #close(): Promise<void> {
 		this.#replacement.stop();
 		this.#choice.stop();
+		this.#limits?.stop();
 		this.#calls.close();
 		await this.#token.close();
 		for (const endpoint of this.#endpoints) endpoint.close();
@@ -274,6 +307,8 @@ export class ConsulHttp {
 				return { number, value };
 			} catch (reason) {
 				const error = reason as SpockError;
+				// Nothing was asked: that says nothing of the address.
+				if (error.details['isQueued'] === true) throw error;
 				if (error.details['isUnknownToken'] === true) {
 					// A server that has just started says so of every token until it has read its data. That all say so is the truth.
 					behind.add(number);
@@ -292,7 +327,8 @@ export class ConsulHttp {
 					this.#failedAt(number);
 				}
 				if (attempt + 1 < count) continue;
-				if (!isFull || attempt >= count || !(await this.#isPassed(ROOM_MS, signal))) throw error;
+				if (!isFull || attempt >= count || !(await isPassed(this.clock, ROOM_MS, signal))) throw error;
+				this.refuseIfClosed();
 			} finally {
 				ended(number);
 			}
@@ -303,21 +339,6 @@ export class ConsulHttp {
 	#failedAt(number: number): void {
 		this.#choice.failed(number);
 		this.#room.failed(number);
-	}
-
-	/** Waits; false where the caller gives up or this is closed meanwhile. */
-	#isPassed(delayMs: number, signal: AbortSignal | undefined): Promise<boolean> {
-		return new Promise((resolve) => {
-			const end = (isPassed: boolean): void => {
-				this.clock.clearTimeout(timer);
-				signal?.removeEventListener('abort', onAbort);
-				resolve(isPassed);
-			};
-			const onAbort = (): void => end(false);
-			const timer = this.clock.setTimeout(() => end(this.#closing === undefined), delayMs);
-			if (signal?.aborted) end(false);
-			else signal?.addEventListener('abort', onAbort, { once: true });
-		});
 	}
 }
 

@@ -9,6 +9,8 @@ export const DEFAULT_HELD_MAX = 150;
 const OTHERS_MAX = 24;
 /** And for calls that are not held: lookups of names, registrations, heartbeats. */
 const CALLS_MAX = 16;
+/** Where an agent allows more than its default, or sets no limit: a query costs 25 KB here, and a connection and a goroutine there. */
+const ALLOWED_MAX = 4000;
 /** Queries that are held at an address where they share connections: as many as there may be questions. */
 const MULTIPLEXED_MAX = 10_000;
 /** However little room there seems to be, so much is tried. */
@@ -113,6 +115,27 @@ export class HeldRoom {
 		if (address.limitMax >= MULTIPLEXED_MAX) return;
 		address.limit = MULTIPLEXED_MAX;
 		address.limitMax = MULTIPLEXED_MAX;
+	}
+
+	/** Whether all places of the address are taken, and its agent may allow more of them. */
+	isUsedUp(number: number): boolean {
+		const { places, limit, limitMax, downUntilMs } = this.#at(number);
+		return places >= limit && limitMax < ALLOWED_MAX && downUntilMs <= this.#clock.now();
+	}
+
+	/** The agent allows one client so many connections; 0: any number. Returns true if there is room for more than before. */
+	allowed(number: number, connectionsMax: number): boolean {
+		const address = this.#at(number);
+		const held = connectionsMax === 0 ? ALLOWED_MAX : Math.min(ALLOWED_MAX, connectionsMax - OTHERS_MAX - CALLS_MAX);
+		if (held <= address.limitMax) return false;
+		address.limit = held;
+		address.limitMax = held;
+		return true;
+	}
+
+	/** How many connections may be open to an address at once. */
+	socketsMax(number: number): number {
+		return socketsMax(this.#at(number).limitMax);
 	}
 
 	failed(number: number): void {

@@ -1,11 +1,13 @@
 import type { ServiceSnapshot } from '@spock/protocol';
-import { FakeClock, startFakeConsul, waitFor } from '@spock/testkit';
+import { FakeClock, settle, startFakeConsul, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { atRest, names, servicesAsked, watchAll } from '../../../../test/shared-site.ts';
 import { watchedMany } from '../../../../test/watched-many.ts';
 import { BackendSource } from '../../../backend-source.ts';
 import { consulBackend } from '../consul-backend.ts';
+
+const SELF = '/v1/agent/self';
 
 it('32 readers of one question hold one query between them, and all are told of a change', async () => {
 	await using fake = await startFakeConsul();
@@ -33,12 +35,59 @@ describe('as many queries as there is room for', () => {
 		await clock.advance(1000);
 		expect(one.sharing()).toBe(1);
 		const shared = fake.requests.filter(({ path }) => !path.startsWith('/v1/health/service/'));
-		expect(new Set(shared.map(({ path }) => path))).toEqual(new Set(['/v1/catalog/services', '/v1/health/state/any']));
+		const [self, ...others] = shared.map(({ path }) => path);
+		expect(self).toBe('/v1/agent/self');
+		expect(new Set(others)).toEqual(new Set(['/v1/catalog/services', '/v1/health/state/any']));
 		for (const { errors } of all.values()) expect(errors).toEqual([]);
 		// Room for one more: whoever shared has it, and nobody shares any more.
 		all.get('s7')?.stop();
 		await waitFor('150 queries', () => fake.blocked === 150);
 		expect(servicesAsked(fake).filter((name) => name === 's150').length).toBeGreaterThan(1);
+	});
+
+	it('are as many as the agent says it allows, which is asked once there are more services', async () => {
+		const clock = new FakeClock();
+		await using fake = await startFakeConsul();
+		fake.failPath(SELF, { headers: {}, body: { DebugConfig: { HTTPMaxConnsPerClient: 440 } } });
+		await using one = watchedMany([fake.url], { clock });
+		const all = names(410).map((name) => one.watch(name));
+		await waitFor('400 queries, and two for the rest', async () => {
+			await clock.advance(100);
+			return fake.blocked === 402 && all.every(({ answers }) => answers.length > 0);
+		});
+		await clock.advance(1000);
+		expect(one.sharing()).toBe(10);
+		expect(fake.requests.filter(({ path }) => path === SELF)).toHaveLength(1);
+		fake.failPath(SELF, { headers: {}, body: { DebugConfig: { HTTPMaxConnsPerClient: 0 } } });
+		await waitFor('a query for each, once it was asked again', async () => {
+			await clock.advance(10_000);
+			return fake.blocked === 410;
+		});
+	});
+
+	it.each([
+		['says nothing of it', { headers: {}, body: { DebugConfig: {} } }],
+		['denies it', { status: 403 }],
+		['allows fewer than it is known to take', { headers: {}, body: { DebugConfig: { HTTPMaxConnsPerClient: 100 } } }],
+	] as const)('stay 150 where the agent %s, and it counts as well all the same', async (_how, answer) => {
+		const clock = new FakeClock();
+		await using fake = await startFakeConsul();
+		fake.failPath(SELF, answer);
+		await using one = watchedMany([fake.url], { clock });
+		await watchAll(one, 160);
+		await waitFor('150 and two', () => fake.blocked === 152);
+		await clock.advance(1000);
+		expect(one.sharing()).toBe(10);
+		expect(one.backend.status().state).toBe('up');
+	});
+
+	it('stay as many as were asked for, whatever the agent allows', async () => {
+		const clock = new FakeClock();
+		await using fake = await startFakeConsul();
+		await using one = watchedMany([fake.url], { clock, heldMax: 3 });
+		await watchAll(one, 5);
+		await waitFor('three and two', () => fake.blocked === 5);
+		expect(fake.requests.filter(({ path }) => path === SELF)).toEqual([]);
 	});
 
 	it('are spread over several addresses', async () => {
@@ -134,6 +183,23 @@ describe('as many queries as there is room for', () => {
 		far.stop();
 		await waitFor("the datacenter's end", () => fake.blocked === 3);
 	});
+});
+
+it('those of an address that fails are asked again at the next one by 32 at once, and none is told of a failure', async () => {
+	const clock = new FakeClock();
+	await using first = await startFakeConsul();
+	await using second = await startFakeConsul();
+	await using one = watchedMany([first.url, second.url], { clock, heldMax: 300 });
+	const all = await watchAll(one, 300);
+	await waitFor('300 queries', () => first.blocked === 300);
+	second.hold(true);
+	await first.stop();
+	await waitFor('the first of them', () => second.requests.length === 32);
+	for (let turn = 0; turn < 20; turn++) await settle();
+	expect(second.requests).toHaveLength(32);
+	second.hold(false);
+	await waitFor('all of them', () => second.blocked === 300);
+	for (const { errors } of all.values()) expect(errors).toEqual([]);
 });
 
 it('a thousand questions never hold more connections than the cap', async () => {

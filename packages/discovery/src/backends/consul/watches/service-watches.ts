@@ -52,6 +52,8 @@ interface Watching {
 	way: Way;
 	loop: ConsulWatch | undefined;
 	usedAtMs: number;
+	/** It was answered once. */
+	isKnown: boolean;
 	/** The last answer; undefined while it fails, or before there is one. */
 	instances: readonly ServiceInstance[] | undefined;
 }
@@ -80,7 +82,10 @@ export class ServiceWatches {
 		const { sharedQueriesPerMinuteMax = DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX, http } = options;
 		const perMinuteMax = integerOption('sharedQueriesPerMinuteMax', sharedQueriesPerMinuteMax, 2, 1_000_000);
 		this.#budget = new QueryBudget(http.clock, perMinuteMax);
-		this.#endListening = http.onLessRoom(() => this.#giveUp());
+		const endings = [http.onLessRoom(() => this.#giveUp()), http.onMoreRoom(() => this.#giveRoom(this.#sharing.size))];
+		this.#endListening = () => {
+			for (const end of endings) end();
+		};
 	}
 
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
@@ -93,6 +98,7 @@ export class ServiceWatches {
 			isSame: isSameAnswer,
 			answered: (instances, meta) => {
 				watching.instances = instances;
+				watching.isKnown = true;
 				// The address failed, and the one that answered had no room: from the next query on it shares.
 				if (watching.way.type === 'held' && watching.way.place.number === undefined) this.#share(watching);
 				observer.answered(instances, meta);
@@ -154,6 +160,7 @@ export class ServiceWatches {
 			way: { type: 'none' },
 			loop: undefined,
 			usedAtMs: nowMs,
+			isKnown: false,
 			instances: undefined,
 		};
 		this.#all.add(watching);
@@ -214,7 +221,8 @@ export class ServiceWatches {
 		const { service, peer } = query;
 		const probe = this.#options.probe(query);
 		const endIfUnread = (): boolean => observer.endIfUnread?.() ?? false;
-		const source = { service, isTold: peer === undefined, fetch, probe, endIfUnread, confirmed };
+		const isKnown = (): boolean => watching.isKnown;
+		const source = { service, isTold: peer === undefined, fetch, probe, isKnown, endIfUnread, confirmed };
 		return { type: 'shared', query: this.#sharedOf(query.datacenter).join(source) };
 	}
 

@@ -20,6 +20,8 @@ export interface SharedQuestionOptions {
 	readonly fetch: (index: 0, signal: AbortSignal) => Promise<FetchAnswer<Instances>>;
 	/** Asks for the service's own index and nothing else; undefined where that is no cheaper than to read it. */
 	readonly probe: ((signal: AbortSignal) => Promise<FetchAnswer<unknown>>) | undefined;
+	/** Whether it was answered before, here or by a query of its own: a name that nobody has may never be. */
+	readonly isKnown: () => boolean;
 	/** Ends the question if nobody reads it any more; true if it did, and there is nothing to ask. */
 	readonly endIfUnread: () => boolean;
 	/** What was answered last is still so, or was so when it was confirmed last. Told only while a query waits. */
@@ -68,6 +70,16 @@ export class SharedQuestion {
 	/** True if it ended, because nobody reads it. */
 	endIfUnread(): boolean {
 		return this.#options.endIfUnread();
+	}
+
+	/** Whether it was answered before. */
+	get isKnown(): boolean {
+		return this.#options.isKnown();
+	}
+
+	/** True while it waits for any answer. */
+	get waitsForAny(): boolean {
+		return this.#waiting?.index === 0;
 	}
 
 	/** True if an instance of the last answer is on the node. */

@@ -53,6 +53,30 @@ describe('when what is shared fails', () => {
 		},
 	);
 
+	it('after a spell of 500 hundreds of them agree again as soon as Consul answers', async () => {
+		const count = 280;
+		await using site = await sharedSite(count, { random: Math.random });
+		const { all, clock, fake } = site;
+		await clock.advance(60_000);
+		const pass = async (ms: number): Promise<void> => {
+			for (let passedMs = 0; passedMs < ms; passedMs += 100) {
+				for (let turn = 0; turn < 10; turn++) await settle();
+				await clock.advance(100);
+			}
+		};
+		fake.outage = { status: 500 };
+		for (const name of names(count)) fake.set(name, [{ id: 'changed', checks: [] }]);
+		await pass(10_000);
+		fake.outage = undefined;
+		const sinceMs = clock.now();
+		await waitFor('all to agree', async () => {
+			await clock.advance(50);
+			return [...all.values()].every(({ answers }) => answers.at(-1)?.[0]?.instance === 'node-1/changed');
+		});
+		// At the pace of the budget alone it takes 6 s.
+		expect(clock.now() - sinceMs).toBeLessThanOrEqual(3000);
+	});
+
 	it('a question whose own read fails is asked again, and the others hear nothing of it', async () => {
 		await using site = await sharedSite(3, { before: () => undefined });
 		const { all, clock, fake } = site;

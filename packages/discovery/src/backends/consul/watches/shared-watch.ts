@@ -22,6 +22,8 @@ const READS_MAX = 16;
 const URGENT_IN_ROW_MAX = 3;
 /** How often to look for answers that were not confirmed in time, or are due for a routine read. */
 const TICK_MS = 1000;
+/** For so long those that were answered are not counted again. */
+const COUNT_MS = 100;
 /** Neither of the two queries reports an edit of a node's address or metadata; it is seen within this time. */
 const READ_MS_MAX = 300_000;
 
@@ -42,7 +44,7 @@ export interface SharedWatchOptions {
 /** How one query is read, and what is notified when its answer is confirmed. */
 export type SharedQuestionSource = Pick<
 	SharedQuestionOptions,
-	'service' | 'isTold' | 'fetch' | 'probe' | 'endIfUnread' | 'confirmed'
+	'service' | 'isTold' | 'fetch' | 'probe' | 'isKnown' | 'endIfUnread' | 'confirmed'
 >;
 
 /**
@@ -76,6 +78,12 @@ export class SharedWatch {
 	readonly #doubtful = new Set<SharedQuestion>();
 	readonly #checks: ConsulWatch;
 	readonly #index: ConsulWatch;
+	/** Those of the two that fail: then no more is asked than the pace allows. */
+	readonly #failing = new Set<'checks' | 'index'>();
+	/** Questions that have had no turn since one of the two failed. */
+	readonly #unsure = new Set<SharedQuestion>();
+	/** Questions that were answered before, and when they were counted. */
+	#known = { count: 0, atMs: Number.NEGATIVE_INFINITY };
 	#urgentInRow = 0;
 	#reads = 0;
 	#turnTimer: TimerHandle | undefined;
@@ -116,6 +124,7 @@ export class SharedWatch {
 				this.#questions.delete(question);
 				this.#urgent.delete(question);
 				this.#doubtful.delete(question);
+				this.#unsure.delete(question);
 			},
 		};
 	}
@@ -127,7 +136,7 @@ export class SharedWatch {
 		this.#checks.stop();
 		this.#index.stop();
 		for (const question of this.#questions) question.stop();
-		for (const set of [this.#questions, this.#urgent, this.#doubtful]) set.clear();
+		for (const set of [this.#questions, this.#urgent, this.#doubtful, this.#unsure]) set.clear();
 		for (const timer of [this.#turnTimer, this.#tickTimer, this.#restoredTimer]) clock.clearTimeout(timer);
 	}
 
@@ -138,12 +147,19 @@ export class SharedWatch {
 			fetch: indexed(noticeRestores(blockingChecks(http, parameters), () => this.#restored())),
 			isSame: isSameIndex,
 			answered: ({ value }, meta) => {
+				this.#failing.delete('checks');
 				if (before !== undefined) this.#tellConcerned(diffChecks(before, value));
 				before = value;
 				this.#confirm(meta);
 			},
-			failed: () => this.#doubtAll(),
+			failed: () => this.#failed('checks'),
 		});
+	}
+
+	#failed(which: 'checks' | 'index'): void {
+		this.#failing.add(which);
+		for (const question of this.#questions) this.#unsure.add(question);
+		this.#doubtAll();
 	}
 
 	#tellConcerned({ services, nodes }: CheckDiff): void {
@@ -159,11 +175,12 @@ export class SharedWatch {
 			fetch: indexed(noticeRestores(blockingCatalogIndex(http, parameters), () => this.#restored())),
 			isSame: isSameIndex,
 			answered: ({ index }, meta) => {
+				this.#failing.delete('index');
 				if (before !== undefined && before !== index) this.#doubtAll();
 				before = index;
 				this.#confirm(meta);
 			},
-			failed: () => this.#doubtAll(),
+			failed: () => this.#failed('index'),
 		});
 	}
 
@@ -193,7 +210,7 @@ export class SharedWatch {
 	}
 
 	#pump(): void {
-		const { http, budget } = this.#options;
+		const { http } = this.#options;
 		while (this.#reads < READS_MAX && !this.#isStopped) {
 			const question = this.#next();
 			if (question === undefined) return;
@@ -204,7 +221,7 @@ export class SharedWatch {
 				continue;
 			}
 			const restMs = question.dueAtMs - http.clock.now();
-			const waitMs = restMs > 0 ? restMs : budget.take();
+			const waitMs = restMs > 0 ? restMs : this.#take(question);
 			if (waitMs > 0) {
 				this.#pumpIn(waitMs);
 				return;
@@ -212,12 +229,34 @@ export class SharedWatch {
 			this.#urgentInRow = this.#urgent.has(question) ? this.#urgentInRow + 1 : 0;
 			this.#urgent.took(question);
 			this.#doubtful.delete(question);
+			if (this.#failing.size === 0) this.#unsure.delete(question);
 			this.#reads++;
 			void question.turn().finally(() => {
 				this.#reads--;
 				this.#pump();
 			});
 		}
+	}
+
+	/** How long to wait until it may be asked; 0: now. Names that were never answered live on the plain budget alone. */
+	#take(question: SharedQuestion): number {
+		const { budget } = this.#options;
+		if (this.#failing.size === 0 && question.isKnown) {
+			const isUnsure = question.waitsForAny || this.#unsure.has(question);
+			if (isUnsure && budget.takeLent(this.#countKnown())) return 0;
+			if (budget.takeSaved(this.#countKnown())) return 0;
+		}
+		return budget.take();
+	}
+
+	#countKnown(): number {
+		const nowMs = this.#options.http.clock.now();
+		if (nowMs - this.#known.atMs >= COUNT_MS) {
+			let count = 0;
+			for (const { isKnown } of this.#questions) if (isKnown) count++;
+			this.#known = { count, atMs: nowMs };
+		}
+		return this.#known.count;
 	}
 
 	#next(): SharedQuestion | undefined {

@@ -73,7 +73,7 @@ export type {
 	Registrar,
 	RegistrationTerms,
 } from './foundation/registrar.ts';
-export type { SnapshotDiff } from './foundation/snapshot-diff.ts';
+export { diffInstances, type SnapshotDiff } from './foundation/snapshot-diff.ts';
 export { directRegistrar } from './registration/direct-registrar.ts';
 export type { RegistrationHolder } from './registration/registration-holders.ts';
 export { registrationMachine } from './registration/registration-machine.ts';

@@ -23,7 +23,14 @@ const conversations = readFileSync(new URL('../../protocol/vectors/conversations
 	.filter((line) => line !== '')
 	.map(
 		(line) =>
-			JSON.parse(line) as { rule: string; token?: string; zone?: string; events?: true | 'full'; steps: Step[] },
+			JSON.parse(line) as {
+				rule: string;
+				token?: string;
+				zone?: string;
+				crowd?: true;
+				events?: true | 'full';
+				steps: Step[];
+			},
 	);
 
 /** A raw connection whose frames are read one by one; `undefined` is the end. */
@@ -104,7 +111,8 @@ describe('vectors: conversations with a real sidecar', () => {
 		const services = join(place.directory, 'services.json');
 		const barista = [{ host: '1.2.3.4', port: 8765 }];
 		const keys = { 'app/limits': '{"max":5}', 'app/greeting': 'höflich' };
-		writeFileSync(services, JSON.stringify({ services: { barista }, keys }));
+		const crowd = Array.from({ length: 12 }, (_, index) => ({ host: `10.0.0.${index + 1}`, port: 80 }));
+		writeFileSync(services, JSON.stringify({ services: { barista, ...(kind === 'crowded' && { crowd }) }, keys }));
 		const local = ['--backend', 'local', '--services', services];
 		sidecars.push(await startSidecar(place.path, [...local, ...args], { env, cwd: place.directory }));
 	}
@@ -114,6 +122,7 @@ describe('vectors: conversations with a real sidecar', () => {
 		const events = ['--events', 'log', '--events-streams', 'orders', '--events-free-bytes-min'];
 		await Promise.all([
 			start('plain'),
+			start('crowded'),
 			start('zoned', ['--zone', conversations.find(({ zone }) => zone !== undefined)?.zone ?? '']),
 			start('guarded', ['--token-on-socket'], { SPOCK_TOKEN: token }),
 			start('events', [...events, '0']),
@@ -128,8 +137,9 @@ describe('vectors: conversations with a real sidecar', () => {
 
 	it('there are conversations', () => expect(conversations.length).toBeGreaterThan(70));
 
-	for (const { rule, token, zone, events, steps } of conversations) {
-		const other = token !== undefined ? 'guarded' : zone !== undefined ? 'zoned' : undefined;
+	for (const { rule, token, zone, crowd, events, steps } of conversations) {
+		const special = zone !== undefined ? 'zoned' : crowd ? 'crowded' : undefined;
+		const other = token !== undefined ? 'guarded' : special;
 		const kind = other ?? (events === undefined ? 'plain' : events === true ? 'events' : events);
 		it(rule, async () => {
 			const connections = new Map<string, RawConnection>();

@@ -1,7 +1,7 @@
 import { createDiplomat, type Diplomat } from '@spock/client';
 import type { ExplainReply, ServiceSnapshot, StatusReply } from '@spock/protocol';
 import { createSidecar, type Sidecar } from '@spock/sidecar';
-import { FakeClock, tempSocket, waitFor } from '@spock/testkit';
+import { FakeClock, fakeInstance, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { FakeSource } from './fake-source.ts';
@@ -9,6 +9,8 @@ import { RawClient } from './raw-client.ts';
 
 const FRAME_BYTES_MAX = 2048;
 const FEW = ['10.0.0.1'];
+/** Not even in parts does this one fit. */
+const TOO_LONG = { instances: [fakeInstance('10.0.0.9', { tags: ['x'.repeat(FRAME_BYTES_MAX)] })] };
 const MANY: readonly string[] = Array.from({ length: 40 }, (_, index) => `10.0.0.${index}`);
 
 interface Running extends AsyncDisposable {
@@ -56,7 +58,7 @@ function follow(
 	return { snapshots, end };
 }
 
-describe('what is too long for a frame', () => {
+describe('what is too long for a frame of a client that does not know parts', () => {
 	it('a subscriber keeps what it was told before, marked and aging, and gets what fits again', async () => {
 		const clock = new FakeClock();
 		await using running = await run(FRAME_BYTES_MAX, clock);
@@ -155,14 +157,14 @@ describe('what is too long for a frame', () => {
 	});
 });
 
-describe('Diplomat and what is too long for its frames', () => {
+describe('Diplomat and an instance that is too long for its frames', () => {
 	it('keeps its connection and its lookups, and knows that its snapshot is an older one', async () => {
 		await using running = await run(undefined);
 		running.source.publish('barista', FEW);
 		await using diplomat = createDiplomat({ path: running.path, frameBytesMax: FRAME_BYTES_MAX });
 		const { snapshots } = follow(diplomat, 'barista');
 		await waitFor('the first snapshot', () => snapshots.length === 1);
-		running.source.publish('barista', MANY);
+		running.source.publish('barista', [], TOO_LONG);
 		await waitFor('the mark', () => snapshots.length === 2);
 		expect(snapshots[1]).toMatchObject({
 			oversize: true,
@@ -178,7 +180,7 @@ describe('Diplomat and what is too long for its frames', () => {
 
 	it('is told FRAME_TOO_LARGE where it never had one, and a lookup over the wire is served', async () => {
 		await using running = await run(undefined);
-		running.source.publish('barista', MANY);
+		running.source.publish('barista', [], TOO_LONG);
 		await using diplomat = createDiplomat({ path: running.path, frameBytesMax: FRAME_BYTES_MAX });
 		const refusal = { code: 'FRAME_TOO_LARGE', details: { frameBytesMax: FRAME_BYTES_MAX } };
 		await expect(diplomat.getInstances('barista')).rejects.toMatchObject(refusal);

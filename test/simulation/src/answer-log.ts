@@ -7,6 +7,8 @@ interface Known {
 	hasInstances: boolean;
 	/** Since when it hears "nothing" without a word to the contrary, in virtual milliseconds. */
 	emptySinceMs: number | undefined;
+	/** The version of the newest empty answer. */
+	emptyVersion: number;
 	/** Since when it hears nothing but failures. */
 	failingSinceMs: number | undefined;
 }
@@ -121,11 +123,13 @@ export class ProcessLog {
 			confirmed(query, answer.version);
 			if (answer.healthy === 0) saidIll(query);
 			this.look(query);
-			known.emptySinceMs = undefined;
+			// An older answer may be that of a watch beside, which only explains another query: the one that is served still says nothing.
+			if (known.watches <= 1 || answer.version >= known.emptyVersion) known.emptySinceMs = undefined;
 			known.hasInstances = true;
 		} else {
 			if (!known.hasInstances || answer.isTrusted) saidEmpty(query, Number.POSITIVE_INFINITY);
 			known.emptySinceMs ??= now();
+			known.emptyVersion = answer.version;
 		}
 	}
 
@@ -157,7 +161,7 @@ export class ProcessLog {
 	#of(query: string): Known {
 		let known = this.#known.get(query);
 		if (known === undefined) {
-			known = { watches: 0, hasInstances: false, emptySinceMs: undefined, failingSinceMs: undefined };
+			known = { watches: 0, hasInstances: false, emptySinceMs: undefined, emptyVersion: 0, failingSinceMs: undefined };
 			this.#known.set(query, known);
 		}
 		return known;

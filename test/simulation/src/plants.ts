@@ -40,8 +40,11 @@ export const PLANTS: readonly Plant[] = [
 	row('two replies exchange their ids', 'answers reach their caller', 1, { sidecarWrites: exchanged(PING_REPLY) }),
 	row('a push is sent twice', 'revisions never go back', 1, { sidecarWrites: doubled(PUSH) }),
 	row('two pushes change places', 'revisions never go back', 22, { sidecarWrites: reordered(PUSH) }),
+	row('a delta builds on another snapshot than the last one', 'revisions never go back', 1, {
+		sidecarWrites: replaced(/"base":(?=\d)/, '"base":1'),
+	}),
 	row('pushes are lost', 'ages are true', 9, { clientReads: lost(PUSH) }),
-	row('an unsubscribe is answered and has no effect', 'revisions never go back', 3, {
+	row('an unsubscribe is answered and has no effect', 'revisions never go back', 4, {
 		clientOptions: { idleSubscriptionMs: IDLE_MS },
 		sidecarReads: replaced(/"func":"unwatch(Service|Key)"/, '"func":"ping"'),
 	}),

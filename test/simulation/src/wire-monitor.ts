@@ -168,7 +168,14 @@ export class WireMonitor implements ConnectionTap {
 			event === 'key'
 				? `=${String(data['key'])}`
 				: JSON.stringify([data['service'], data['tags'] ?? [], data['meta'] ?? {}]);
-		this.#newest(query, data['revision'] as number, true);
+		const { base, revision } = data as { readonly base?: number; readonly revision: number };
+		if (base !== undefined && base !== this.#revisions.get(query)) {
+			this.#violated(
+				'revisions never go back',
+				`revision ${revision} of ${query} builds on ${base}, which is not the last one sent`,
+			);
+		}
+		this.#newest(query, revision, true);
 	}
 
 	#newest(query: string, revision: number, isPush: boolean): void {

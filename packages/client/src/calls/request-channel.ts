@@ -18,6 +18,7 @@ import type { ResolvedOptions } from '../foundation/options.ts';
 import { DeadlineTimer, type IsDue } from '../foundation/timers.ts';
 import { CallQueue, inOrder } from './call-queue.ts';
 import type { CallOwner, CallTraits, OutgoingCall } from './outgoing-call.ts';
+import { UnfinishedParts } from './unfinished-parts.ts';
 
 /** Values of replies that are remembered by their text, for each connection, and the longest such text. */
 const MEMO_COUNT_MAX = 1024;
@@ -74,6 +75,8 @@ export class RequestChannel implements CallOwner {
 	#fullWindow: number;
 	#background = 0;
 	#draining = false;
+	/** Made for the first part: most connections get none. */
+	#parts: UnfinishedParts | undefined;
 	/** Calls over a narrowed window; made when the first window is pushed. */
 	#waiting: CallQueue | undefined;
 
@@ -190,7 +193,9 @@ export class RequestChannel implements CallOwner {
 				this.#fail(message.id, message.error);
 				return;
 			case 'push':
-				this.#port.push(message);
+				if (message.event === 'part') this.#part(message.data, frame.length);
+				else if (message.event !== 'service') this.#port.push(message);
+				else this.#port.push({ ...message, data: this.#complete(message.data) });
 				return;
 			case 'fault':
 				this.#port.fault('frame', message.message);
@@ -218,6 +223,7 @@ export class RequestChannel implements CallOwner {
 	takeAll(): OutgoingCall[] {
 		this.#deadlines.clear();
 		this.#memo.clear();
+		this.#parts = undefined;
 		this.#background = 0;
 		this.#draining = false;
 		return inOrder([...this.#ring.takeAll(), ...this.takeWaiting()]);
@@ -248,6 +254,17 @@ export class RequestChannel implements CallOwner {
 		this.#port.emptied();
 	}
 
+	#part(data: unknown, characters: number): void {
+		this.#parts ??= new UnfinishedParts();
+		const why = this.#parts.add(data, characters);
+		if (why !== undefined) this.#port.fault('push', why);
+	}
+
+	/** The data of a snapshot, with the parts that came before it. */
+	#complete(data: unknown): unknown {
+		return this.#parts === undefined ? data : this.#parts.complete(data);
+	}
+
 	#reply(id: number, data: unknown): unknown {
 		const call = this.#take(id);
 		if (call === undefined) {
@@ -256,7 +273,7 @@ export class RequestChannel implements CallOwner {
 		}
 		let value: unknown;
 		try {
-			value = call.traits.read === undefined ? data : call.traits.read(data, this.#leftOut);
+			value = call.traits.read === undefined ? data : call.traits.read(this.#complete(data), this.#leftOut);
 			call.resolve(value);
 		} catch (error) {
 			this.#port.fault('frame', `the reply to ${call.func} has the wrong shape`);

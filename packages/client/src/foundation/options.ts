@@ -136,8 +136,9 @@ export interface DiplomatOptions {
 	/** Most bytes written and not yet taken by the sidecar; calls past it are OVERLOADED. Default 8 MiB, 1024 to 2^30. */
 	readonly pendingOutputBytesMax?: number;
 	/**
-	 * Longest frame to accept, in bytes; raise it together with the sidecar's. A service that does not fit is
-	 * FRAME_TOO_LARGE; one that has grown too long keeps its older snapshot, marked `oversize`. Default 1 MiB, 1024 to 256 MiB.
+	 * Longest frame to accept, in bytes; raise it together with the sidecar's. A service that does not fit comes in parts. From an older
+	 * sidecar it is FRAME_TOO_LARGE, and one that has grown too long keeps its older snapshot, marked `oversize`; so are keys from any.
+	 * Default 1 MiB, 1024 to 256 MiB.
 	 */
 	readonly frameBytesMax?: number;
 	/**

@@ -31,13 +31,72 @@ export type LeftOut = (why: string) => void;
  */
 export function readSnapshot(data: unknown, leftOut: LeftOut = ignore): ServiceSnapshot {
 	const members = expectObject(data, '');
-	const { service, revision, instances, source, ageMs, verifiedAt, held, panic, oversize } = members;
+	return snapshotFrom(members, () => {
+		const entries = expectArray(members['instances'], 'instances');
+		const good = readGood(entries, readInstance, leftOut);
+		if (good.length < entries.length) badNames.set(good, namesOfBad(entries, good));
+		return good;
+	});
+}
+
+/**
+ * The snapshot in the data of a push that builds on this one; `undefined` if it is not newer. An instance that has not changed is the
+ * same object. Throws PROTOCOL as `readSnapshot` does, and where it builds on another one.
+ */
+export function readDelta(data: unknown, base: ServiceSnapshot, leftOut: LeftOut = ignore): ServiceSnapshot {
+	const members = expectObject(data, '');
+	if (members['base'] !== base.revision) throw wrong('base', `revision ${base.revision}, which this client has`);
+	return snapshotFrom(members, () => {
+		const changed = expectArray(members['changed'], 'changed');
+		const gone = expectArray(members['gone'], 'gone');
+		if (changed.length + gone.length === 0) return base.instances;
+		const bad = new Set(badNames.get(base.instances));
+		const replaced = new Set<unknown>(gone);
+		for (const entry of changed) replaced.add(nameIn(entry));
+		for (const name of replaced) bad.delete(name);
+		const rest = base.instances.filter(({ instance }) => !replaced.has(instance));
+		// What is bad among others that are good is left out, whether those others have changed or not.
+		const read = readGood(changed, readInstance, leftOut, rest.length > 0);
+		if (read.length < changed.length) for (const name of namesOfBad(changed, read)) bad.add(name);
+		const instances = merge(rest, read);
+		if (bad.size > 0 && instances.length === 0) throw wrong('changed', 'at least one instance that can be read');
+		if (bad.size > 0) badNames.set(instances, bad);
+		return instances;
+	});
+}
+
+/** Names of the instances that were left out of a list: a delta may be about them. Most lists have none. */
+const badNames = new WeakMap<readonly ServiceInstance[], ReadonlySet<unknown>>();
+
+function namesOfBad(entries: readonly unknown[], good: readonly ServiceInstance[]): Set<unknown> {
+	const names = new Set(entries.map(nameIn));
+	for (const { instance } of good) names.delete(instance);
+	return names;
+}
+
+function nameIn(entry: unknown): unknown {
+	return isObject(entry) ? entry['instance'] : undefined;
+}
+
+/** Both sorted by instance, as sidecars send them. */
+function merge(left: readonly ServiceInstance[], right: readonly ServiceInstance[]): readonly ServiceInstance[] {
+	const merged: ServiceInstance[] = [];
+	let at = 0;
+	for (const one of right) {
+		for (let next = left[at]; next !== undefined && next.instance < one.instance; next = left[++at]) merged.push(next);
+		merged.push(one);
+	}
+	return Object.freeze(merged.concat(left.slice(at)));
+}
+
+function snapshotFrom(members: Members, readInstances: () => readonly ServiceInstance[]): ServiceSnapshot {
+	const { service, revision, source, ageMs, verifiedAt, held, panic, oversize } = members;
 	if (typeof service !== 'string') throw wrong('service', 'a string');
 	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
 	return Object.freeze({
 		...readQuery(service, members),
 		revision: revision as number,
-		instances: readGood(expectArray(instances, 'instances'), readInstance, leftOut),
+		instances: readInstances(),
 		source: readSource(source),
 		ageMs: readMs(ageMs),
 		verifiedAt: readMs(verifiedAt),
@@ -69,11 +128,12 @@ export function readList(data: unknown, leftOut: LeftOut = ignore): ServiceList 
 	});
 }
 
-/** Reads each entry, leaving out those for which `read` throws. Throws if that is every entry. */
+/** Reads each entry, leaving out those for which `read` throws. Throws if that is every entry, and there are no good others. */
 function readGood<T>(
 	entries: readonly unknown[],
 	read: (entry: unknown, index: number) => T,
 	leftOut: LeftOut,
+	hasOthers = false,
 ): readonly T[] {
 	const good: T[] = [];
 	const faults: SpockError[] = [];
@@ -85,7 +145,7 @@ function readGood<T>(
 		}
 	}
 	const [first] = faults;
-	if (first !== undefined && good.length === 0) throw first;
+	if (first !== undefined && good.length === 0 && !hasOthers) throw first;
 	for (const { message } of faults) leftOut(message);
 	return Object.freeze(good);
 }

@@ -11,7 +11,7 @@ import { Waiters } from '../calls/waiters.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 
 /** The members of every snapshot that show how current it is. */
-export type PublishedSnapshot = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs' | 'verifiedAt'>;
+export type PublishedSnapshot = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs' | 'verifiedAt' | 'oversize'>;
 
 /** Something derived from a stored snapshot that lives as long as it, such as a picker. Called before any observer. */
 export interface SnapshotFollower<S> {

@@ -30,6 +30,10 @@ interface Subscription<Q, S extends PublishedSnapshot> {
 	session: Session | undefined;
 	/** The process that sent the newest snapshot: revisions are comparable only within one process. Undefined before the first. */
 	instance: string | null | undefined;
+	/** What was sent last on the session, for a delta to build on. Undefined until the answer to the subscription has come. */
+	base: S | undefined;
+	/** The newest revision of the deltas that came while there was no base. */
+	missedRevision: number;
 }
 
 /**
@@ -113,7 +117,8 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 
 	/** Called by the store: subscribes now, or once connected. */
 	start(stored: StoredSnapshot<Q, S>): void {
-		const subscription = { stored, session: undefined, instance: undefined };
+		const none = { session: undefined, instance: undefined, base: undefined };
+		const subscription = { stored, ...none, missedRevision: 0 };
 		this.#subscriptions.set(stored, subscription);
 		this.#standIn?.start(stored);
 		if (this.#port.pushes === false) stored.fail(noPushesError());
@@ -155,17 +160,17 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 
 	/** A push of this kind. */
 	push(session: Session, data: unknown): void {
-		let snapshot: S;
+		let snapshot: S | undefined;
 		try {
-			snapshot = this.#kind.read(data, (why) => this.#port.connection.fault('push', why));
+			snapshot = this.#read(session, data);
 		} catch (reason) {
 			const error = SpockError.from(reason);
 			this.#port.connection.fault('push', error.message);
 			for (const subscription of this.#concernedBy(data)) this.#doubt(subscription, session, error);
 			return;
 		}
-		const subscription = this.#find(snapshot);
-		if (subscription?.session !== session) return;
+		const subscription = snapshot && this.#find(snapshot);
+		if (snapshot === undefined || subscription?.session !== session) return;
 		if (this.#doubted.delete(subscription)) {
 			this.#unread.delete(subscription);
 			this.#unread.accepted();
@@ -190,6 +195,21 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		return stored && this.#subscriptions.get(stored);
 	}
 
+	/** The snapshot of a push; undefined for a delta that has nothing to build on yet, or is not newer. */
+	#read(session: Session, data: unknown): S | undefined {
+		const { read, readDelta, queryOf } = this.#kind;
+		const leftOut = (why: string): void => this.#port.connection.fault('push', why);
+		const { base: builtOn, revision } = (data ?? {}) as { readonly base?: unknown; readonly revision?: unknown };
+		if (readDelta === undefined || builtOn === undefined) return read(data, leftOut);
+		const subscription = this.#find(queryOf(data));
+		if (subscription?.session !== session) return undefined;
+		const { base } = subscription;
+		const newest = Number(revision);
+		if (base !== undefined) return newest <= base.revision ? undefined : readDelta(data, base, leftOut);
+		subscription.missedRevision = Math.max(subscription.missedRevision, newest);
+		return undefined;
+	}
+
 	/** The subscriptions that an unreadable push may be about: all, if its query cannot be read either. */
 	#concernedBy(data: unknown): readonly Subscription<Q, S>[] {
 		let query: Q;
@@ -205,6 +225,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 	/** Marks the snapshot as last known and subscribes again: soon the first time, then with back-off. */
 	#doubt(subscription: Subscription<Q, S>, session: Session, error: SpockError): void {
 		if (subscription.session !== session || session !== this.#session) return;
+		subscription.base = undefined;
 		this.#doubted.add(subscription);
 		this.#unread.add(subscription, error);
 		this.#markStale(subscription, this.#options.clock.now());
@@ -220,6 +241,8 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		const session = this.#session;
 		if (session === undefined || this.#port.connection.state !== 'ready') return;
 		subscription.session = session;
+		subscription.base = undefined;
+		subscription.missedRevision = 0;
 		if (this.#port.pushes === false) {
 			subscription.stored.fail(noPushesError());
 			return;
@@ -238,6 +261,8 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		if (subscription.session !== session) return;
 		this.#refused.accepted();
 		this.#accept(subscription, snapshot, session);
+		if (subscription.missedRevision <= snapshot.revision) return;
+		this.#doubt(subscription, session, new SpockError('PROTOCOL', 'a push came before the answer that it builds on'));
 	}
 
 	#subscribeFailed(subscription: Subscription<Q, S>, session: Session, error: SpockError): void {
@@ -252,14 +277,20 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		this.#refused.add(subscription, error);
 	}
 
-	/** Stores a snapshot unless it is older. An equal revision is stored only if it changes whether the snapshot is live. */
+	/** Stores a snapshot unless it is older. An equal revision is stored only if it changes whether the snapshot is live, or an older one. */
 	#accept(subscription: Subscription<Q, S>, snapshot: S, session: Session): void {
 		const { stored } = subscription;
 		const instance = instanceOf(session);
 		const known = stored.current;
+		subscription.base = snapshot;
 		if (known !== undefined && instance === subscription.instance) {
 			if (snapshot.revision < known.revision) return;
-			if (snapshot.revision === known.revision && snapshot.source === known.source) return;
+			const { revision, source, oversize } = snapshot;
+			if (revision === known.revision && source === known.source && oversize === known.oversize) {
+				// The same content: one copy of it is enough.
+				subscription.base = known;
+				return;
+			}
 		}
 		subscription.instance = instance;
 		this.#standIn?.stop(stored);

@@ -17,7 +17,7 @@ import {
 
 import { type CallTraits, makeTraits } from '../calls/outgoing-call.ts';
 import type { SidecarConnection } from '../connection/sidecar-connection.ts';
-import { readAddress, readKeySnapshot, readList, readSnapshot } from './read-snapshot.ts';
+import { readAddress, readDelta, readKeySnapshot, readList, readSnapshot } from './read-snapshot.ts';
 import type { QueryIdentity, SnapshotFeed } from './snapshot-store.ts';
 import type { PublishedSnapshot, StoredSnapshot } from './stored-snapshot.ts';
 
@@ -36,6 +36,8 @@ export interface SubscriptionKind<Q, S> extends QueryIdentity<Q, S> {
 	nameOf(query: Q): string;
 	/** The snapshot in a push; throws PROTOCOL, and reports what it leaves out. */
 	read(data: unknown, leftOut: (why: string) => void): S;
+	/** The same of a push that builds on `base`; throws PROTOCOL also if it builds on another one. Undefined: pushes are whole. */
+	readonly readDelta?: (data: unknown, base: S, leftOut: (why: string) => void) => S;
 	/** The query of an unreadable push; throws if the query is unreadable too. */
 	queryOf(data: unknown): Q;
 }
@@ -99,6 +101,7 @@ export const SERVICES: SubscriptionKind<ServiceQuery, ServiceSnapshot> = {
 	keyOf: queryKey,
 	normalise: normaliseQuery,
 	read: readSnapshot,
+	readDelta,
 	queryOf: validateQuery,
 };
 

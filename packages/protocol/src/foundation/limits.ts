@@ -36,6 +36,8 @@ export const NOTE_LENGTH_MAX = 1024;
 export const KEY_VALUE_BYTES_MAX: number = 512 * 1024;
 /** Longest text of the entries of one answer about keys, as JSON in UTF-8: the rest of its frame is short. */
 export const KEY_ENTRIES_BYTES_MAX: number = FRAME_BYTES_MAX - 8192;
+/** Longest snapshot that is sent in parts, and most that a client keeps of one that is not complete. */
+export const SNAPSHOT_BYTES_MAX: number = 64 * 1024 * 1024;
 /** Most conditions on metadata in one query. */
 export const QUERY_META_MAX = 16;
 /** Longest `tracestate` of a request, in characters: the minimum that W3C requires to be propagated. Longer ones are ignored. */
@@ -81,6 +83,7 @@ export const limitRelations: readonly (readonly [sentence: string, holds: boolea
 function relateLimits(): [sentence: string, holds: boolean][] {
 	return [
 		['a full output buffer holds several frames of the largest size', OUTPUT_BYTES_MAX >= 4 * FRAME_BYTES_MAX],
+		['what is sent in parts is longer than a frame', SNAPSHOT_BYTES_MAX > FRAME_BYTES_MAX],
 		['the ring capacity is a power of two', (IN_FLIGHT_MAX & (IN_FLIGHT_MAX - 1)) === 0],
 		['ids outlast the ring many times over', ID_MAX + 1 >= IN_FLIGHT_MAX * 1024],
 		[

@@ -25,7 +25,15 @@ import type {
 	RegistrationReply,
 	ReportServiceData,
 } from '../model/registration.ts';
-import type { InstanceStatus, ServiceAddress, ServiceList, ServiceSnapshot } from '../model/snapshot.ts';
+import type {
+	InstanceStatus,
+	ServiceAddress,
+	ServiceList,
+	ServiceSnapshot,
+	SnapshotDelta,
+	SnapshotInParts,
+	SnapshotPart,
+} from '../model/snapshot.ts';
 
 /** The data of hello, a client's first request. */
 export interface HelloData {
@@ -36,7 +44,10 @@ export interface HelloData {
 	/** The library that it speaks with, and its version, `@spock/client/1.0.0`; for people. */
 	readonly library?: string;
 	readonly pid?: number;
-	/** Optional parts of the protocol it understands: `push`, `goaway`, `window`, `events`, and how it can pack what it sends: `zstd`, `deflate`. */
+	/**
+	 * Optional parts of the protocol it understands: `push`, `goaway`, `window`, `deltas`, `parts`, `events`, and how it can pack what it
+	 * sends: `zstd`, `deflate`.
+	 */
 	readonly features?: readonly string[];
 	/** Longest frame that the client reads, in bytes; the sidecar sends none that is longer. Default: the sidecar's own limit. */
 	readonly frameBytesMax?: number;
@@ -256,7 +267,7 @@ export interface ExplainReply extends ServiceQuery {
 	readonly refused?: readonly RefusedInstance[];
 	/** How many entries are invalid. Absent without any. */
 	readonly refusedCount?: number;
-	/** Bytes of the frame with all instances; a client whose `frameBytesMax` is less cannot watch them. 0: unknown. */
+	/** Bytes of the frame with all instances; a client whose `frameBytesMax` is less gets them in parts, or cannot watch them. 0: unknown. */
 	readonly frameBytes: number;
 	/** The first 256 clients that subscribe to exactly this query. */
 	readonly watchers: readonly WatcherStatus[];
@@ -341,7 +352,8 @@ export interface GoawayData {
 
 /** Every push of the protocol with the type of its data. */
 export interface EventMap {
-	service: ServiceSnapshot;
+	service: ServiceSnapshot | SnapshotDelta | SnapshotInParts;
+	part: SnapshotPart;
 	registration: RegistrationReply;
 	key: KeySnapshot;
 	goaway: GoawayData;

@@ -55,6 +55,30 @@ export interface ServiceSnapshot extends ServiceQuery, SnapshotState {
 	readonly panic?: true;
 }
 
+/** What a client that knows `deltas` is pushed in place of a snapshot that it can make of an earlier one. */
+export interface SnapshotDelta extends Omit<ServiceSnapshot, 'instances'> {
+	/** The revision of the snapshot that it builds on: the one that this connection has sent last for the query. */
+	readonly base: number;
+	/** Instances that are not in the base, or not the same there, whole; sorted by instance. */
+	readonly changed: readonly ServiceInstance[];
+	/** Names of instances that only the base has. */
+	readonly gone: readonly string[];
+}
+
+/** Some of the instances of a snapshot, for a client that knows `parts`. */
+export interface SnapshotPart {
+	/** Which list of instances: an integer that no other one has. */
+	readonly of: number;
+	/** From 0. */
+	readonly index: number;
+	readonly instances: readonly ServiceInstance[];
+}
+
+/** What comes behind the parts of a snapshot: all of it but its instances. */
+export interface SnapshotInParts extends Omit<ServiceSnapshot, 'instances'> {
+	readonly parts: { readonly of: number; readonly count: number };
+}
+
 /** One instance to send work to: the answer to getService. */
 export interface ServiceAddress {
 	readonly host: string;

@@ -22,7 +22,7 @@ import type { CloseReason } from '../foundation/observer.ts';
 import type { TokenCheck } from '../listen/tokens.ts';
 import type { LoadedConnection } from '../overload/overload.ts';
 import { ReadGate, type ReadGateContext } from '../overload/read-gate.ts';
-import type { Answer, RequestContext } from './answer.ts';
+import type { Answer, Answered, RequestContext } from './answer.ts';
 import { ConnectionEnd } from './connection-end.ts';
 import { type ConnectionFacts, type PeerFacts, peerFactsOf, type WatchedFacts } from './connection-facts.ts';
 import { ConnectionInput, TOKEN_HELLO_BYTES_MAX } from './connection-input.ts';
@@ -31,7 +31,8 @@ import { PackedInput, type PackedInputs } from './packed-input.ts';
 import { Pushes, registrationPush } from './pushes.ts';
 import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
 import { SilenceWatch } from './silence-watch.ts';
-import { payloadOf } from './snapshot-text.ts';
+import type { SnapshotPush } from './snapshot-delta.ts';
+import { keyPayloadOf, type SnapshotReading, snapshotAnswer } from './snapshot-text.ts';
 
 /** Unread output above which pushes wait for the client, newest only; replies do not wait. */
 const PUSH_BUSY_BYTES = 65_536;
@@ -42,6 +43,8 @@ export interface ConnectionContext extends RequestsContext, ReadGateContext {
 	/** What takes and delivers events. Undefined: none are. */
 	readonly events?: EventSessions | undefined;
 	readonly packedInputs: PackedInputs;
+	/** A snapshot was pushed. */
+	readonly pushed: (push: SnapshotPush) => void;
 	/** Called once, when the connection is gone. */
 	readonly closed: (connection: AcceptedConnection, reason: CloseReason) => void;
 	/** Its client was silent for too long, for this reason; undefined: it is heard again. */
@@ -79,6 +82,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	/** Made when first needed: most connections have no events. */
 	#events: EventSession | undefined;
 	#hello: HelloData | undefined;
+	#reading: SnapshotReading;
 	/** Why the client must leave, also one that sends its hello later. */
 	#away: GoawayData | undefined;
 
@@ -87,6 +91,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		this.#openedAtMs = context.clock.now();
 		this.#peer = peerFactsOf(socket);
 		this.frameBytesMax = context.limits.frameBytesMax;
+		this.#reading = { frameBytesMax: this.frameBytesMax, deltas: false, parts: false };
 		this.#context = context;
 		this.#window = context.limits.inFlightMax;
 		this.#requests = new Requests(context, this);
@@ -94,12 +99,12 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 			context.source,
 			{
 				isBusy: () => this.#framed.bufferedBytes > PUSH_BUSY_BYTES,
-				push: (line) => {
-					context.observer.pushed?.('sent');
-					this.send(line);
+				push: (push) => {
+					context.pushed(push);
+					for (const line of push.lines) this.send(line);
 				},
 				superseded: () => context.observer.pushed?.('superseded'),
-				longestFrame: () => this.frameBytesMax,
+				reading: () => this.#reading,
 				oversize: (name, refusal) => context.observer.oversize?.(id, name, refusal),
 				now: () => context.clock.now(),
 				asker: id,
@@ -265,6 +270,8 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		this.identity ??= secret && createHash('sha256').update(secret).digest('base64url');
 		const { frameBytesMax } = this.#context.limits;
 		this.frameBytesMax = Math.min(frameBytesMax, hello.frameBytesMax ?? frameBytesMax);
+		const knows = (feature: string): boolean => hello.features?.includes(feature) === true;
+		this.#reading = { frameBytesMax: this.frameBytesMax, deltas: knows('deltas'), parts: knows('parts') };
 		// After the answer to hello: before it, the client has nothing to move.
 		const away = this.#away;
 		if (away !== undefined) queueMicrotask(() => this.tellAway(away));
@@ -285,8 +292,13 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		return { ...this.who(), ...(oversize && { oversize }) };
 	}
 
-	subscribe(query: ServiceQuery, call: RequestContext): Promise<Answer<ServiceSnapshot>> | Answer<ServiceSnapshot> {
-		return payloadOf(this.#pushes.services.add(query, call));
+	subscribe(query: ServiceQuery, call: RequestContext): Promise<Answered<ServiceSnapshot>> | Answered<ServiceSnapshot> {
+		const found = this.#pushes.services.add(query, call);
+		return found instanceof Promise ? found.then((first) => this.answerWith(first)) : this.answerWith(found);
+	}
+
+	answerWith(snapshot: ServiceSnapshot): Answered<ServiceSnapshot> {
+		return snapshotAnswer(snapshot, this.#reading);
 	}
 
 	unsubscribe(query: ServiceQuery): void {
@@ -294,7 +306,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	}
 
 	subscribeKey(query: KeyQuery, call: RequestContext): Promise<Answer<KeySnapshot>> | Answer<KeySnapshot> {
-		return payloadOf(this.#pushes.keys.add(query, call));
+		return keyPayloadOf(this.#pushes.keys.add(query, call));
 	}
 
 	unsubscribeKey(query: KeyQuery): void {

@@ -6,6 +6,7 @@ import {
 	type HelloData,
 	type PayloadText,
 	type RegistrationReply,
+	type ServiceSnapshot,
 } from '@spock/protocol';
 import type { Packing } from '@spock/protocol/node';
 
@@ -13,6 +14,21 @@ import type { EventSession } from './event-session.ts';
 
 /** The serialised payload of a reply, with its type: a handler cannot answer with another function's reply. */
 export type Answer<T> = PayloadText & { readonly __reply?: T };
+
+/** A reply that is longer than a frame, for a client that knows `parts`. */
+export class PartedAnswer {
+	/** Frames that go before the reply, with no other one between. */
+	readonly lines: readonly string[];
+	readonly last: PayloadText;
+
+	constructor(lines: readonly string[], last: PayloadText) {
+		this.lines = lines;
+		this.last = last;
+	}
+}
+
+/** What a handler answers. */
+export type Answered<T> = Answer<T> | PartedAnswer;
 
 /** Serialises a reply. */
 export function answer<T>(value: T): Answer<T> {
@@ -38,7 +54,9 @@ export interface Caller {
 	subscribe(
 		query: FuncData<'watchService'>,
 		call: RequestContext,
-	): Promise<Answer<FuncReply<'watchService'>>> | Answer<FuncReply<'watchService'>>;
+	): Promise<Answered<ServiceSnapshot>> | Answered<ServiceSnapshot>;
+	/** The reply with a snapshot, as this client reads it. */
+	answerWith(snapshot: ServiceSnapshot): Answered<ServiceSnapshot>;
 	/** Ends a watch; does nothing without one. */
 	unsubscribe(query: FuncData<'unwatchService'>): void;
 	/** Pushes the state of a registration of this connection, if its client understands pushes. */
@@ -70,7 +88,7 @@ export interface RequestContext {
 export type Handler<F extends FuncName> = (
 	data: FuncData<F>,
 	call: RequestContext,
-) => Answer<FuncReply<F>> | Promise<Answer<FuncReply<F>>>;
+) => Answered<FuncReply<F>> | Promise<Answered<FuncReply<F>>>;
 
 /** A handler for every function. */
 export type Handlers = { readonly [F in FuncName]: Handler<F> };

@@ -10,7 +10,7 @@ import {
 } from '@spock/protocol';
 import type { TimerHandle } from '@spock/protocol/internal';
 
-import type { CloseReason, LimitName } from '../foundation/observer.ts';
+import type { CloseReason, LimitName, PushForm } from '../foundation/observer.ts';
 import type { TokenCheck } from '../listen/tokens.ts';
 import { Admission, Strangers } from '../overload/admission.ts';
 import { Overload } from '../overload/overload.ts';
@@ -62,6 +62,8 @@ export class ConnectionRegistry {
 	#sweepTimer: TimerHandle | undefined;
 	readonly #overload: Overload;
 	readonly #limitedCounts = new Map<LimitName, number>();
+	readonly #pushedByForm = new Map<PushForm, number>();
+	#pushedBytes = 0;
 	/** The goaway for clients, once they must leave. */
 	#away: GoawayData | undefined;
 
@@ -88,6 +90,11 @@ export class ConnectionRegistry {
 				observer.limited?.(limit);
 			},
 			silent,
+			pushed: ({ form, bytes }) => {
+				this.#pushedByForm.set(form, (this.#pushedByForm.get(form) ?? 0) + 1);
+				this.#pushedBytes += bytes;
+				observer.pushed?.('sent', form, bytes);
+			},
 			closed: (connection, reason) => this.#remove(connection, reason),
 		};
 		this.#emptied = emptied;
@@ -164,11 +171,14 @@ export class ConnectionRegistry {
 	counters(): Readonly<Record<string, number>> {
 		const closed = [...this.#closedByReason].map(([reason, count]) => [`closed-${reason}`, count] as const);
 		const limited = [...this.#limitedCounts].map(([limit, count]) => [`limited-${limit}`, count] as const);
+		const pushed = [...this.#pushedByForm].map(([form, count]) => [`pushed-${form}`, count] as const);
 		return {
 			opened: this.#opened,
 			refused: this.#refused,
 			...Object.fromEntries(closed),
 			...Object.fromEntries(limited),
+			...Object.fromEntries(pushed),
+			...(this.#pushedBytes > 0 && { 'pushed-bytes': this.#pushedBytes }),
 		};
 	}
 

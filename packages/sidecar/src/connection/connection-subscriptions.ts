@@ -1,5 +1,7 @@
 import { isStale, type SnapshotState, type SourceWatch, SpockError, type WatchedSource } from '@spock/protocol';
 
+import type { SnapshotPush } from './snapshot-delta.ts';
+
 /** A kind of subscription: to services, or to keys. */
 export interface Subscribable<Q, S> {
 	readonly source: WatchedSource<Q, S>;
@@ -24,7 +26,9 @@ export interface PushConnection {
 
 /** Where the pushes of one connection go. */
 export interface PushSink<S> extends PushConnection {
-	push(snapshot: S): void;
+	/** The push of a snapshot to a client that has `base`, if any; FRAME_TOO_LARGE if it is too long for this client. */
+	encode(snapshot: S, base: S | undefined): SnapshotPush | SpockError;
+	push(push: SnapshotPush): void;
 	/** Why a snapshot is too long for this client: FRAME_TOO_LARGE; undefined if it is not. */
 	refusal(snapshot: S): SpockError | undefined;
 	/** From now on a snapshot is too long for it. */
@@ -40,6 +44,8 @@ interface Subscription<S> {
 	/** The last snapshot of the source that it was sent, and when. */
 	told: S | undefined;
 	toldAtMs: number;
+	/** What the next push may build on: `told`, or that marked as oversize. */
+	base: S | undefined;
 }
 
 /** The subscriptions of one kind of one connection. */
@@ -155,6 +161,7 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 			toldRevision: Number.POSITIVE_INFINITY,
 			told: undefined,
 			toldAtMs: 0,
+			base: undefined,
 		};
 		this.#subscriptions.set(key, subscription);
 		this.#revision++;
@@ -189,18 +196,23 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 
 	/** Sends a snapshot; if it is too long, sends the previous one once more, marked as oversize, unless that was done. */
 	#push(key: string, snapshot: S): void {
-		const refusal = this.#sink.refusal(snapshot);
-		if (refusal === undefined) {
+		const subscription = this.#subscriptions.get(key);
+		const push = this.#sink.encode(snapshot, subscription?.base);
+		if (!(push instanceof SpockError)) {
 			this.#noteTold(key, snapshot);
-			this.#sink.push(snapshot);
+			this.#sink.push(push);
 			return;
 		}
-		const subscription = this.#subscriptions.get(key);
-		if (subscription?.told === undefined || !this.#markOversize(key, snapshot, refusal)) return;
-		const { told, toldAtMs } = subscription;
+		if (subscription?.told === undefined || !this.#markOversize(key, snapshot, push)) return;
+		const { told, toldAtMs, base } = subscription;
 		const ageMs = isStale(told) ? told.ageMs + this.#sink.now() - toldAtMs : 0;
 		const { revision } = snapshot;
-		this.#sink.push(Object.freeze({ ...told, revision, source: 'last-known-good', ageMs, oversize: true }));
+		const marked: S = Object.freeze({ ...told, revision, source: 'last-known-good', ageMs, oversize: true });
+		const markedPush = this.#sink.encode(marked, base);
+		// It fits: there is room for the mark wherever it was sent without.
+		if (markedPush instanceof SpockError) return;
+		subscription.base = marked;
+		this.#sink.push(markedPush);
 	}
 
 	#noteTold(key: string, snapshot: S): void {
@@ -209,6 +221,7 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 		if (subscription === undefined) return;
 		subscription.toldRevision = snapshot.revision;
 		subscription.told = snapshot;
+		subscription.base = snapshot;
 		subscription.toldAtMs = this.#sink.now();
 	}
 

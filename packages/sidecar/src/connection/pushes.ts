@@ -17,14 +17,15 @@ import {
 
 import { keysOf } from '../foundation/sidecar-source.ts';
 import { ConnectionSubscriptions, type PushConnection, type PushSink } from './connection-subscriptions.ts';
-import { snapshotPush, snapshotRefusal } from './snapshot-text.ts';
+import type { SnapshotPush } from './snapshot-delta.ts';
+import { type SnapshotReading, snapshotPush, snapshotRefusal } from './snapshot-text.ts';
 
 /** The connection that sends the pushes. */
 export interface PushPort extends PushConnection {
 	/** Sends a push. */
-	push(line: string): void;
-	/** Longest frame that the client reads. */
-	longestFrame(): number;
+	push(push: SnapshotPush): void;
+	/** What the client reads. */
+	reading(): SnapshotReading;
 	/** From now on this query is too long for the client, which has an older snapshot or none. */
 	oversize(name: string, refusal: SpockError): void;
 }
@@ -94,9 +95,10 @@ export class Pushes {
 		const port = this.#port;
 		return {
 			isBusy: () => port.isBusy(),
-			push: (snapshot: ServiceSnapshot | KeySnapshot) => port.push(snapshotPush(event, snapshot)),
+			encode: (snapshot, base) => snapshotPush(event, snapshot, port.reading(), base),
+			push: (push) => port.push(push),
 			superseded: () => port.superseded(),
-			refusal: (snapshot: ServiceSnapshot | KeySnapshot) => snapshotRefusal(event, snapshot, port.longestFrame()),
+			refusal: (snapshot) => snapshotRefusal(event, snapshot, port.reading()),
 			oversize: (snapshot, refusal) => port.oversize('key' in snapshot ? snapshot.key : snapshot.service, refusal),
 			now: () => port.now(),
 			asker: port.asker,

@@ -4,7 +4,6 @@ import {
 	fitsFrame,
 	frameTooLargeError,
 	isId,
-	type PayloadText,
 	type Request,
 	SpockError,
 	splitTrace,
@@ -16,7 +15,7 @@ import { type Clock, FrameHeads } from '@spock/protocol/internal';
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { LimitName, SidecarObserver } from '../foundation/observer.ts';
 import type { Overload } from '../overload/overload.ts';
-import type { Caller, RequestContext } from './answer.ts';
+import { type Answered, type Caller, PartedAnswer, type RequestContext } from './answer.ts';
 import type { Dispatcher, PreparedRequest, RequestMemo } from './dispatcher.ts';
 import { TracedRequests } from './traced-requests.ts';
 
@@ -215,7 +214,7 @@ export class Requests {
 		{ func }: PreparedRequest,
 		id: number,
 		call: RequestCall,
-		payload: Promise<PayloadText>,
+		payload: Promise<Answered<unknown>>,
 		startedMs: number,
 	): void {
 		const { controller } = call;
@@ -243,7 +242,10 @@ export class Requests {
 	}
 
 	/** Sends a reply; false if it is too long, which is a failure. */
-	#answer(func: string, id: number, payload: PayloadText, startedMs: number): boolean {
+	#answer(func: string, id: number, answered: Answered<unknown>, startedMs: number): boolean {
+		const isParted = answered instanceof PartedAnswer;
+		if (isParted) for (const line of answered.lines) this.#port.send(line);
+		const payload = isParted ? answered.last : answered;
 		const line = this.#heads.head(id) + encodeReplyTail(payload);
 		const { frameBytesMax } = this.#port;
 		if (!fitsFrame(line, frameBytesMax)) {

@@ -17,6 +17,9 @@ export type CloseReason =
 	| 'silent'
 	| 'shutdown';
 
+/** How a push carries its snapshot. */
+export type PushForm = 'whole' | 'delta' | 'parts';
+
 /** A limit that a client can run into. */
 export type LimitName = Exclude<
 	NumericLimit,
@@ -96,8 +99,11 @@ export interface SidecarObserver {
 	silent?(client: ClientStatus, silentMs: number | null): void;
 	/** Refused because `connectionsMax` are open. */
 	connectionRefused?(): void;
-	/** A snapshot was pushed, or left out because a newer one came before the client had read. */
-	pushed?(kind: 'sent' | 'superseded'): void;
+	/**
+	 * A snapshot was pushed, in this form and with so many bytes; or left out because a newer one came before the client had read: then
+	 * without form and bytes.
+	 */
+	pushed?(kind: 'sent' | 'superseded', form?: PushForm, bytes?: number): void;
 	/**
 	 * What a client watches, or wants to, is too long for its frames from now on: it keeps its last snapshot, marked.
 	 * Told once until it fits again.

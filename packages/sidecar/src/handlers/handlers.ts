@@ -74,7 +74,7 @@ export function createHandlers(context: HandlersContext): Handlers {
 }
 
 /** Optional parts of the protocol that this sidecar speaks. */
-const FEATURES: readonly string[] = Object.freeze(['push', 'goaway', 'window']);
+const FEATURES: readonly string[] = Object.freeze(['push', 'goaway', 'window', 'deltas', 'parts']);
 /** The same of one that takes events. */
 const EVENT_FEATURES: readonly string[] = Object.freeze(['events', 'gaps']);
 

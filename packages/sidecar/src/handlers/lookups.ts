@@ -77,7 +77,7 @@ export function getServiceHandler(source: ServiceSource, chooseInstance: ChooseI
 
 /** The whole snapshot of a service, unhealthy instances too. */
 export function getInstancesHandler(source: ServiceSource): Handler<'getInstances'> {
-	return (data, call) => lookUp(source, data, call, snapshotPayload);
+	return (data, call) => lookUp(source, data, call, (snapshot) => call.caller.answerWith(snapshot));
 }
 
 /** The names of all services. */

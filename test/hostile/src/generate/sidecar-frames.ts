@@ -44,6 +44,23 @@ const snapshot: Template = (random) => [
 	...times(random),
 	['instances', listOf(random, instance)],
 ];
+const delta: Template = (random) => [
+	['service', random.pick(services)],
+	...times(random),
+	['base', String(random.below(4))],
+	['changed', listOf(random, instance)],
+	['gone', random.pick(['[]', '["node/1"]', '["node/0","node/2"]', '[null]', '{}'])],
+];
+const inParts: Template = (random) => [
+	['service', random.pick(services)],
+	...times(random),
+	['parts', `{"of":${random.below(2)},"count":${random.below(3)}}`],
+];
+const part: Template = (random) => [
+	['of', String(random.below(2))],
+	['index', random.pick(['0', '0', '1', '2', '-1', '1e999'])],
+	['instances', listOf(random, instance)],
+];
 const registered: Template = () => [
 	['id', '"barista-1"'],
 	['service', '"barista"'],
@@ -54,11 +71,16 @@ const registered: Template = () => [
 /** The id under which check-client.ts asks for its registration. */
 const REGISTER_ID = '11';
 /** What belongs to a push: every other one holds that, and the rest anything. */
-const pushed: Readonly<Record<string, Template>> = { '"service"': snapshot, '"registration"': registered };
+const pushed: Readonly<Record<string, Template>> = {
+	'"service"': (random) => random.pick([snapshot, delta, inParts])(random),
+	'"part"': part,
+	'"registration"': registered,
+};
 
 /** What a sidecar says: of services, addresses, keys, registrations, itself. */
 const payloads: readonly Template[] = [
 	snapshot,
+	inParts,
 	(random) => [...instance(random).slice(0, 3), ['stale', 'true'], ...times(random)],
 	(random) => [
 		['key', '"app/limits"'],
@@ -93,7 +115,7 @@ const payloads: readonly Template[] = [
 		['version', random.pick(['1', '1', '1', '2'])],
 		['sidecar', '"s/1"'],
 		['instance', '"u"'],
-		['features', '["push","goaway"]'],
+		['features', '["push","goaway","deltas","parts"]'],
 		['limits', '{"frameBytesMax":1048576,"inFlightMax":65536}'],
 	],
 	(random) => [
@@ -112,6 +134,7 @@ const payloads: readonly Template[] = [
 		['inFlightMax', random.pick(['1', '16', '0', '1e999'])],
 	],
 ];
+const EVENTS = ['service', 'service', 'part', 'key', 'registration', 'goaway', 'window', 'later'].map(quote);
 const codes = [
 	'NO_SUCH_SERVICE',
 	'UNAVAILABLE',
@@ -151,9 +174,7 @@ export function sidecarFrame(random: SeededRandom): string {
 		);
 	}
 	const data = dataText(random, payload);
-	const event = random.oneIn(24)
-		? stringText(random)
-		: random.pick(['"service"', '"service"', '"key"', '"registration"', '"goaway"', '"window"', '"later"']);
+	const event = random.oneIn(24) ? stringText(random) : random.pick(EVENTS);
 	return objectText(
 		spoil(random, [
 			['event', event],

@@ -144,7 +144,7 @@ const planted: Readonly<Record<Check, readonly [PlantedFault, ...PlantedFault[]]
 		{
 			fault: 'writes the name of an event as it is',
 			plant: { encodePush: (event, payload) => `{"event":"${event}","data":${payload}}\n` },
-			seed: 300,
+			seed: 3590,
 		},
 		{
 			fault: 'writes a payload on several lines',

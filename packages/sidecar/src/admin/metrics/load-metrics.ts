@@ -1,4 +1,4 @@
-import type { CloseReason, LimitName, OverloadSignal, TlsFailure } from '../../foundation/observer.ts';
+import type { CloseReason, LimitName, OverloadSignal, PushForm, TlsFailure } from '../../foundation/observer.ts';
 import type { Metric } from './metric.ts';
 
 const CLOSE_REASONS: Readonly<Record<CloseReason, string>> = {
@@ -46,6 +46,12 @@ const TLS_FAILURES: Readonly<Record<TlsFailure, string>> = {
 	timeout: '',
 	closed: 'often the same',
 	other: '',
+};
+
+const PUSH_FORMS: Readonly<Record<PushForm, string>> = {
+	whole: 'all instances in one frame',
+	delta: 'what has changed since the last push',
+	parts: 'all instances in several frames, because one cannot hold them',
 };
 
 /** Of those the kernel has for accept(2), the ones that a listener survives. */
@@ -126,6 +132,26 @@ export const loadMetrics: Readonly<Record<string, Metric>> = {
 		help: 'Changes pushed to subscribers',
 		labels: { outcome: { sent: '', superseded: 'a newer one came before the client had read it' } },
 		on: (count) => ({ pushed: (outcome) => count(outcome) }),
+	},
+	spock_snapshots_pushed_total: {
+		type: 'counter',
+		help: 'Changes pushed to subscribers, by form',
+		labels: { form: PUSH_FORMS },
+		on: (count) => ({
+			pushed: (_outcome, form) => {
+				if (form !== undefined) count(form);
+			},
+		}),
+	},
+	spock_snapshots_pushed_bytes_total: {
+		type: 'counter',
+		help: 'Bytes of the changes pushed to subscribers, by form',
+		labels: { form: PUSH_FORMS },
+		on: (count) => ({
+			pushed: (_outcome, form, bytes) => {
+				if (form !== undefined) count(form, bytes);
+			},
+		}),
 	},
 	spock_goaways_total: {
 		type: 'counter',

@@ -1,8 +1,7 @@
 import { systemClock } from '@spock/protocol/internal';
-import { findConsul, type RealConsul, startConsul } from '@spock/testkit';
+import { findConsul, manage, READ_ALL, type RealConsul, startAclConsul, startConsul } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { manage, READ_ALL, startAclConsul } from '../../../../test/real-acl.ts';
 import { createEndpoints } from '../client/consul-endpoints.ts';
 import { readConnectionsMax } from '../client/consul-probe.ts';
 

@@ -13,6 +13,7 @@ export class CountingProxy implements AsyncDisposable {
 	#bytesOfClosed = 0;
 	#queries = 0;
 	#connections = 0;
+	#held = 0;
 	#startedMs = performance.now();
 	#bytesBefore = 0;
 
@@ -34,6 +35,11 @@ export class CountingProxy implements AsyncDisposable {
 
 	get url(): string {
 		return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+	}
+
+	/** Blocking queries that wait at Consul now. */
+	get held(): number {
+		return this.#held;
 	}
 
 	/** Counts from here. */
@@ -82,12 +88,17 @@ export class CountingProxy implements AsyncDisposable {
 		this.#queries++;
 		const { hostname, port } = this.#target;
 		const { method, url: path, headers } = incoming;
+		const held = path?.includes('index=') === true ? 1 : 0;
+		this.#held += held;
 		const passedOn = request({ agent: this.#agent, hostname, port, method, path, headers }, (answer) => {
 			outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
 			answer.pipe(outgoing);
 		});
 		passedOn.on('error', () => outgoing.destroy());
-		outgoing.on('close', () => passedOn.destroy());
+		outgoing.on('close', () => {
+			this.#held -= held;
+			passedOn.destroy();
+		});
 		incoming.pipe(passedOn);
 	}
 }

@@ -121,6 +121,8 @@ export interface PushLoad {
 	readonly megabytesASecond: number;
 	/** Changes of which a client saw the end result within ten seconds of the last. */
 	readonly isSeen: boolean;
+	/** Watchers whose connection was closed, as too slow. */
+	readonly closed: number;
 	readonly rssMb: number;
 }
 

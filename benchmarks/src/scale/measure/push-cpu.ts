@@ -77,7 +77,6 @@ async function measureLoad(
 			await delay(Math.max(0, startedMs + ((number + 1) * 1000) / CHANGES_A_SECOND - performance.now()));
 		}
 		const after = (await crowd.ask({ kind: 'seen', port, timeoutMs: SEEN_MS_MAX })) as WatchedBytes;
-		if (after.closed > 0) throw new Error(`the sidecar closed ${after.closed} connections that only read`);
 		const elapsedMs = performance.now() - startedMs;
 		const bytes = after.copyBytes - before.copyBytes + after.clientBytes - before.clientBytes;
 		return {
@@ -86,6 +85,7 @@ async function measureLoad(
 			cpuPercent: ((processorTimeUs(pid) - startedUs) / 1000 / elapsedMs) * 100,
 			megabytesASecond: bytes / 1e6 / (elapsedMs / 1000),
 			isSeen: after.isSeen,
+			closed: after.closed,
 			rssMb: residentMb(pid),
 		};
 	} finally {

@@ -1,4 +1,5 @@
 import { BackendSource } from '@spock/discovery';
+import type { ServiceInstance } from '@spock/protocol';
 import { createSidecar, type SidecarListen, SidecarMetrics } from '@spock/sidecar';
 
 import { manualBackend } from '../../probes/manual-backend.ts';
@@ -22,7 +23,7 @@ const FIRST_PORT = 1000;
 /** A node Spock whose registry is a list in its own process. */
 export async function probeScaleNode([settings = '{}']: readonly string[]): Promise<void> {
 	const { path, tls, instances } = JSON.parse(settings) as ScaleNodeSettings;
-	const list = manyInstances(instances, FIRST_PORT);
+	let list: readonly ServiceInstance[] = manyInstances(instances, FIRST_PORT);
 	const backend = manualBackend(list);
 	const listen: SidecarListen[] = [{ address: { path } }];
 	if (tls !== undefined) {
@@ -37,9 +38,9 @@ export async function probeScaleNode([settings = '{}']: readonly string[]): Prom
 		if (kind === 'memory') return memoryNow();
 		const at = changes % instances;
 		const port = FIRST_PORT + 1 + changes++;
-		const before = list[at];
-		if (before !== undefined) list[at] = Object.freeze({ ...before, port });
-		backend.publish([...list]);
+		// Another list: the cache has the one before.
+		list = list.map((instance, index) => (index === at ? Object.freeze({ ...instance, port }) : instance));
+		backend.publish(list);
 		return port;
 	});
 }

@@ -45,6 +45,8 @@ const FIRST_PART = 0.95;
  */
 export async function probeScaleWatchers([settings = '{}']: readonly string[]): Promise<void> {
 	const { path, service, watchers, relay: relayPath } = JSON.parse(settings) as ScaleWatchersSettings;
+	// The relay takes one connection: the sidecar must be there.
+	await (await connect({ path, readyTimeoutMs: 60_000 })).close();
 	const relay = await Relay.open(relayPath, path);
 	const ports = new Set<number>();
 	let seen: () => void = () => undefined;

@@ -75,12 +75,12 @@ const DESCRIPTIONS: { readonly [Name in RowName]: (figure: ScaleFigures[Name]) =
 		[
 			`${formatCount(sidecars)} sidecars watch the same ${services} services, each for one app, through ${nodes} node Spocks and then each by itself. Behind the node Spocks`,
 			`${formatCount(ownProcesses)} sidecars are a process each, as many as fit into a part of the memory; the others share processes by hundreds, each with its own sockets, cache and app.`,
-			'Proxies in front of Consul count its blocking queries and all requests while nothing changes; Consul’s own metric `consul.rpc.queries_blocking` is beside it.',
+			'Proxies in front of Consul count the blocking queries that wait there, and all requests while nothing changes.',
 		].join('\n'),
-		markdownTable(
-			columnsOf(1, ['', 'held queries', 'by Consul’s metric', 'connections', 'requests a minute', 'counted for (s)']),
-			[loadRow('through node Spocks', through), loadRow('each by itself', without)],
-		),
+		markdownTable(columnsOf(1, ['', 'held queries', 'connections', 'requests a minute', 'counted for (s)']), [
+			loadRow('through node Spocks', through),
+			loadRow('each by itself', without),
+		]),
 	],
 	'many-services': ({ watched, gapMs, spock, bare }) => [
 		[
@@ -255,15 +255,8 @@ const DESCRIPTIONS: { readonly [Name in RowName]: (figure: ScaleFigures[Name]) =
 	],
 };
 
-function loadRow(what: string, { held, heldByConsul, connections, queriesAMinute, seconds }: ConsulLoad): string[] {
-	return [
-		what,
-		formatCount(held),
-		heldByConsul === null ? '–' : formatCount(heldByConsul),
-		formatCount(connections),
-		formatNumber(queriesAMinute),
-		formatCount(seconds),
-	];
+function loadRow(what: string, { held, connections, queriesAMinute, seconds }: ConsulLoad): string[] {
+	return [what, formatCount(held), formatCount(connections), formatNumber(queriesAMinute), formatCount(seconds)];
 }
 
 /** What never came is null in a result file. */

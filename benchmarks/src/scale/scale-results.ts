@@ -2,7 +2,7 @@ import type { ChangeFigure } from '../consul/consul-results.ts';
 import type { ResultOrigin } from '../result-file.ts';
 
 /** The rows of the bench, each of which can be measured by itself. */
-export const ROWS = {
+export const ROWS: Readonly<Record<RowName, string>> = {
 	'held-queries': 'what many sidecars cost Consul, through node Spocks and without',
 	'many-services': 'a change in Consul, while 1,000 services are watched',
 	'second-hop': 'a change in Consul, behind two Spocks and behind one',
@@ -14,7 +14,7 @@ export const ROWS = {
 	picks: 'picks with zones and subsets',
 	reconnects: 'a node Spock that restarts under 1,000 connections',
 	ways: 'memory of each way to run it',
-} as const satisfies Record<RowName, string>;
+};
 
 /** A row's name, as `--only` takes it. */
 export type RowName = keyof ScaleFigures;
@@ -68,8 +68,6 @@ export interface HeldFigure {
 export interface ConsulLoad {
 	/** Blocking queries that wait at Consul. */
 	readonly held: number;
-	/** The same by Consul's own metric; null where it reported none. */
-	readonly heldByConsul: number | null;
 	readonly connections: number;
 	readonly queriesAMinute: number;
 	/** How long was counted, in seconds. */

@@ -6,7 +6,6 @@ import type { LoadClient, ServerProcess } from '../../processes.ts';
 import type { ScaleSidecarsCommand, ScaleSidecarsSettings } from '../processes/scale-sidecars.ts';
 import type { ConsulLoad, HeldFigure } from '../scale-results.ts';
 import { type ConsulScaleRun, startHelper, startSpock } from '../scale-run.ts';
-import { blockingQueries } from './consul-metrics.ts';
 import { registerServices, serviceNames } from './registered-services.ts';
 
 const SIZE = { sidecars: 1000, nodes: 10, services: 10, countS: 90 };
@@ -49,7 +48,6 @@ async function measureThrough(
 	ownProcesses: number,
 ): Promise<ConsulLoad> {
 	await using proxy = await CountingProxy.start(run.consul.url);
-	const before = await blockingQueries(run.consul.url);
 	await using running = new Running();
 	const backend = ['--backend', 'consul', '--consul', proxy.url];
 	const nodes = Array.from({ length: size.nodes }, (_, number) => startSpock(run, `node-${number}`, backend));
@@ -78,20 +76,17 @@ async function measureThrough(
 	await delay(size.countS * 1000);
 	// Nothing, if they ask node Spocks alone.
 	const others = await tellAll(shared, 'count');
-	const heldByConsul = await blockingQueries(run.consul.url);
-	return sum([{ ...proxy.traffic(), held: proxy.held }, ...others], minus(heldByConsul, before));
+	return sum([{ ...proxy.traffic(), held: proxy.held }, ...others]);
 }
 
 async function measureWithout(run: ConsulScaleRun, size: Size, services: readonly string[]): Promise<ConsulLoad> {
-	const before = await blockingQueries(run.consul.url);
 	await using running = new Running();
 	const settings = { services, nodes: [], consul: run.consul.url };
 	const shared = await startShared(run, running, size.sidecars, settings);
 	await delay(run.quick ? SETTLE_MS_QUICK : SETTLE_MS);
 	await tellAll(shared, 'reset');
 	await delay(size.countS * 1000);
-	const counted = await tellAll(shared, 'count');
-	return sum(counted, minus(await blockingQueries(run.consul.url), before));
+	return sum(await tellAll(shared, 'count'));
 }
 
 /** Sidecars in processes that they share, started one process after the other. */
@@ -112,26 +107,18 @@ async function startShared(
 	return helpers;
 }
 
-type Counted = Omit<ConsulLoad, 'heldByConsul'>;
-
-async function tellAll(helpers: readonly LoadClient[], kind: ScaleSidecarsCommand['kind']): Promise<Counted[]> {
-	return (await Promise.all(helpers.map((helper) => helper.ask({ kind })))) as Counted[];
+async function tellAll(helpers: readonly LoadClient[], kind: ScaleSidecarsCommand['kind']): Promise<ConsulLoad[]> {
+	return (await Promise.all(helpers.map((helper) => helper.ask({ kind })))) as ConsulLoad[];
 }
 
-function sum(parts: readonly Counted[], heldByConsul: number | null): ConsulLoad {
-	const total = (of: (part: Counted) => number): number => parts.reduce((all, part) => all + of(part), 0);
+function sum(parts: readonly ConsulLoad[]): ConsulLoad {
+	const total = (of: (part: ConsulLoad) => number): number => parts.reduce((all, part) => all + of(part), 0);
 	return {
 		held: total(({ held }) => held),
-		heldByConsul,
 		connections: total(({ connections }) => connections),
 		queriesAMinute: total(({ queriesAMinute }) => queriesAMinute),
 		seconds: Math.min(...parts.map(({ seconds }) => seconds)),
 	};
-}
-
-/** Other queries than those of this row may be held too. */
-function minus(now: number | null, before: number | null): number | null {
-	return now === null ? null : now - (before ?? 0);
 }
 
 /** Processes of one measurement: helpers end before the servers that they are connected to. */

@@ -44,8 +44,8 @@ const MEASURES: { readonly [Name in RowName]: Measure<Name> } = {
 	reconnects: measureReconnects,
 	'push-cpu': measurePushCpu,
 	'many-services': measureManyServices,
-	simulation: measureSimulation,
 	'held-queries': measureHeldQueries,
+	simulation: measureSimulation,
 };
 const ROW_NAMES = Object.keys(MEASURES) as RowName[];
 /** All sidecars of a run come from one address, of which an agent takes 200 connections by default; it needs that many open files. */
@@ -77,6 +77,7 @@ async function run(options: Options): Promise<void> {
 	const binary = findConsul(process.env);
 	const tools = openOwnTools(node);
 	const say = sayWithTime();
+	const failures: string[] = [];
 	let places = 0;
 	try {
 		let results: ScaleResults = {
@@ -92,10 +93,16 @@ async function run(options: Options): Promise<void> {
 				place: (file) => join(tools.directory, `${++places}-${file}`),
 			};
 			say(ROWS[name]);
+			const taken = await take(run, MEASURES[name]).catch((error: unknown) => error);
+			// The other rows are measured all the same.
+			if (taken instanceof Error) {
+				failures.push(`${name} failed: ${taken.message}`);
+				continue;
+			}
 			results = {
 				...results,
 				consul: await versionOf(consul),
-				rows: { ...results.rows, [name]: await take(run, MEASURES[name]) },
+				rows: { ...results.rows, [name]: taken },
 			};
 			// A row that fails later does not take those before along.
 			writeResults(out, results);
@@ -103,8 +110,9 @@ async function run(options: Options): Promise<void> {
 		page.print(results);
 		if (docs !== undefined) page.write(results, docs);
 		const missed = judgeScale(results).filter(({ goal, verdict }) => verdict === 'missed' && only.includes(goal.row));
-		if (!check || missed.length === 0) return;
-		process.stderr.write(missed.map(({ goal }) => `missed: ${goal.figure}: ${goal.what}\n`).join(''));
+		if (check) failures.push(...missed.map(({ goal }) => `missed: ${goal.figure}: ${goal.what}`));
+		if (failures.length === 0) return;
+		process.stderr.write(`${failures.join('\n')}\n`);
 		process.exitCode = 1;
 	} finally {
 		tools.close();

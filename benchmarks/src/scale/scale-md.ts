@@ -158,7 +158,12 @@ const DESCRIPTIONS: { readonly [Name in RowName]: (figure: ScaleFigures[Name]) =
 	'large-service': (figure) => [
 		[
 			`A services file with ${formatCount(figure.instances)} instances of one service, a sidecar and a client with their defaults. The client has ${formatCount(figure.served)} of them${figure.isLive ? ', live' : ''}${figure.isOversize ? ', marked `oversize`' : ''},`,
-			`after ${formatNumber(figure.firstMs)} ms${figure.error === null ? '' : `: ${figure.error.split(';', 1)[0]}`}. They take ${formatNumber(figure.clientHeapMb)} MB of its heap after a forced collection; its resident memory grew by ${formatNumber(figure.clientRssMb)} MB.`,
+			`after ${formatNumber(figure.firstMs)} ms${figure.error === null ? '' : `: ${figure.error.split(':', 1)[0]}`}.`,
+			...(figure.served === 0
+				? []
+				: [
+						`They take ${formatNumber(figure.clientHeapMb)} MB of its heap after a forced collection; its resident memory grew by ${formatNumber(figure.clientRssMb)} MB.`,
+					]),
 		].join('\n'),
 	],
 	'pod-memory': ({ services, instancesEach, pods, socket, tls }) => [

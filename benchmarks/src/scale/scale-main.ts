@@ -93,19 +93,14 @@ async function run(options: Options): Promise<void> {
 				place: (file) => join(tools.directory, `${++places}-${file}`),
 			};
 			say(ROWS[name]);
-			const taken = await take(run, MEASURES[name]).catch((error: unknown) => error);
-			// The other rows are measured all the same.
-			if (taken instanceof Error) {
-				failures.push(`${name} failed: ${taken.message}`);
-				continue;
+			try {
+				const taken = await take(run, MEASURES[name]);
+				results = { ...results, consul: await versionOf(consul), rows: { ...results.rows, [name]: taken } };
+				writeResults(out, results);
+			} catch (error) {
+				// The other rows are measured all the same.
+				failures.push(`${name} failed: ${(error as Error).message}`);
 			}
-			results = {
-				...results,
-				consul: await versionOf(consul),
-				rows: { ...results.rows, [name]: taken },
-			};
-			// A row that fails later does not take those before along.
-			writeResults(out, results);
 		}
 		page.print(results);
 		if (docs !== undefined) page.write(results, docs);

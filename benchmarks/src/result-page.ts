@@ -18,10 +18,10 @@ export interface MeasuringOptions {
 /** A page of docs/ that is made from a result file, and nothing else. */
 export class ResultPage<Results> {
 	readonly #name: string;
-	readonly #markdown: (results: Results, docs?: string) => string;
+	readonly #markdown: (results: Results) => string;
 
-	/** `name` is its path in docs/. What is written by hand for the page is read from `docs`, where the page is written. */
-	constructor(name: string, markdown: (results: Results, docs?: string) => string) {
+	/** `name` is its path in docs/. */
+	constructor(name: string, markdown: (results: Results) => string) {
 		this.#name = name;
 		this.#markdown = markdown;
 	}
@@ -58,7 +58,7 @@ export class ResultPage<Results> {
 	write(results: Results, docs: string): void {
 		const page = join(docs, this.#name);
 		mkdirSync(dirname(page), { recursive: true });
-		writeFileSync(page, this.#markdown(results, docs));
+		writeFileSync(page, this.#markdown(results));
 		say(`wrote ${page}`);
 	}
 }

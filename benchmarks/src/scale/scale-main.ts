@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { findConsul, type RealConsul, startConsul } from '@spock/testkit/real-consul';
@@ -50,12 +50,7 @@ const MEASURES: { readonly [Name in RowName]: Measure<Name> } = {
 const ROW_NAMES = Object.keys(MEASURES) as RowName[];
 /** All sidecars of a run come from one address, of which an agent takes 200 connections by default; it needs that many open files. */
 const HCL = 'limits { http_max_conns_per_client = 15000 }';
-/** Written by hand, and put into the page. */
-const PROSE = 'performance/scale-limits.md';
-const page = new ResultPage<ScaleResults>('performance/scale.md', (results, docs) => {
-	const prose = docs === undefined ? '' : join(docs, PROSE);
-	return renderScaleMarkdown(results, existsSync(prose) ? readFileSync(prose, 'utf8') : '');
-});
+const page = new ResultPage<ScaleResults>('performance/scale.md', renderScaleMarkdown);
 
 const program = new Command('bench-scale')
 	.description('thousands of sidecars, large services, node Spocks')

@@ -61,7 +61,7 @@ function resultsOf(names: readonly RowName[], changed: Partial<ScaleFigures> = {
 const all = resultsOf(Object.keys(figures) as RowName[]);
 
 describe('the page on scale', () => {
-	const page = renderScaleMarkdown(all, 'Why, by hand.');
+	const page = renderScaleMarkdown(all);
 	const line = (part: string): string => page.split('\n').find((one) => one.includes(part)) ?? '';
 
 	it('has floor, goal, figure and verdict of each row, and how much of the machine others used', () => {
@@ -79,8 +79,11 @@ describe('the page on scale', () => {
 		expect(line('memory of a client')).toContain('not measured');
 	});
 
-	it('holds what is written by hand, and says of each row when it was taken', () => {
-		expect(page).toContain('\n\nWhy, by hand.\n\n## How each row was measured');
+	it('says of a missed floor what its figures show of the reason, and of each row when it was taken', () => {
+		expect(line('- `push-bytes`')).toMatch(/each change is sent as the whole service/);
+		expect(line('- `many-services`')).toMatch(/850 of the services .*other work used 26 %/i);
+		expect(line('- `large-service`')).toContain('too long; more');
+		expect(page).not.toContain('- `second-hop`');
 		expect(page.match(/commit `abcdef0`/g)).toHaveLength(Object.keys(figures).length);
 		expect(page).not.toMatch(/NaN|undefined|Infinity/);
 	});
@@ -88,7 +91,7 @@ describe('the page on scale', () => {
 	it('a change that was never seen misses, and a row that was not measured is neither', () => {
 		const unseen = { ...figures['many-services'], spock: delays(1, 1, 1) };
 		const results = resultsOf(['many-services'], { 'many-services': unseen });
-		expect(renderScaleMarkdown(results, '')).toMatch(/\| +never \| +<= 20 ms/);
+		expect(renderScaleMarkdown(results)).toMatch(/\| +never \| +<= 20 ms/);
 		const verdicts = judgeScale(results).map(({ goal, verdict }) => `${goal.row} ${verdict}`);
 		expect(verdicts).toContain('many-services missed');
 		expect(verdicts).toContain('picks not measured');

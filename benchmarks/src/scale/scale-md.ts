@@ -2,15 +2,17 @@ import { formatCount, formatNumber, formatRatio, NOT_MEASURED } from '../report/
 import { formatGoalBound, formatGoalValue } from '../report/goals.ts';
 import { columnsOf, markdownTable } from '../report/markdown.ts';
 import { judgeScale, type ScaleFinding } from './scale-goals.ts';
+import { reasonsFor } from './scale-reasons.ts';
 import type { ConsulLoad } from './scale-results.ts';
 import { ROWS, type RowName, type ScaleFigures, type ScaleResults } from './scale-results.ts';
 
-/** The whole of docs/performance/scale.md. The same results give the same bytes. `limits` is written by hand. */
-export function renderScaleMarkdown(results: ScaleResults, limits: string): string {
+/** The whole of docs/performance/scale.md. The same results give the same bytes. */
+export function renderScaleMarkdown(results: ScaleResults): string {
 	const { machine, consul } = results;
 	const findings = judgeScale(results);
 	const count = (verdict: string): number => findings.filter((finding) => finding.verdict === verdict).length;
 	const unmeasured = count('not measured');
+	const reasons = reasonsFor(results, findings);
 	const blocks = [
 		'<!-- Made by the bench from scale.json: do not edit. `npm run bench:scale -- render` makes it again. -->',
 		'# Scale: thousands of sidecars, large services, node Spocks',
@@ -24,7 +26,7 @@ export function renderScaleMarkdown(results: ScaleResults, limits: string): stri
 			'*Used by others* is what processes that have nothing to do with a row took of the machine’s processors while it was measured.',
 		].join('\n'),
 		renderFindings(results, findings),
-		...(limits === '' ? [] : [limits.trim()]),
+		...(reasons.length === 0 ? [] : ['## Where a floor is missed', reasons.join('\n')]),
 		'## How each row was measured',
 		...(Object.keys(ROWS) as RowName[]).flatMap((name) => renderRow(results, name)),
 	];

@@ -94,6 +94,13 @@ export const SCALE_GOALS: readonly ScaleGoal[] = [
 		['% of a core', 60, 25],
 		({ memory }) => memory.cpuPercent,
 	),
+	atMost(
+		'push-cpu',
+		PUSH,
+		'the same with TLS, as the manifests have it',
+		['% of a core', 60, 25],
+		({ tls }) => tls.cpuPercent,
+	),
 	atLeast(
 		atMost(
 			'large-service',

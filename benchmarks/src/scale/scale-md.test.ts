@@ -23,7 +23,14 @@ const figures: ScaleFigures = {
 		...{ addedP50Ms: 0.5, addedP99Ms: 1.5 },
 	},
 	'push-bytes': { instances: 1500, changes: 50, wholeBytes: 200_000, changeBytes: 199_000, features: ['push'] },
-	'push-cpu': { instances: 1500, watchers: 1000, changesASecond: 5, consul: load, memory: { ...load, cpuPercent: 99 } },
+	'push-cpu': {
+		instances: 1500,
+		watchers: 1000,
+		changesASecond: 5,
+		consul: load,
+		memory: load,
+		tls: { ...load, cpuPercent: 99 },
+	},
 	'large-service': {
 		...{ instances: 10_000, served: 0, isLive: false, isOversize: false, error: 'too long; more', firstMs: 5 },
 		...{ clientHeapMb: 0.1, clientRssMb: 1 },

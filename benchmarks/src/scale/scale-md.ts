@@ -121,7 +121,7 @@ const DESCRIPTIONS: { readonly [Name in RowName]: (figure: ScaleFigures[Name]) =
 			`the features ${features.map((feature) => `\`${feature}\``).join(', ')}. The first snapshot has ${formatCount(wholeBytes)} bytes, a change ${formatCount(changeBytes)} on average.`,
 		].join('\n'),
 	],
-	'push-cpu': ({ instances, watchers, changesASecond, consul, memory }) => [
+	'push-cpu': ({ instances, watchers, changesASecond, consul, memory, tls }) => [
 		[
 			`${formatCount(watchers)} connections that said what a client of this build says, and read what comes without looking at it, in a process of their own; ${changesASecond} changes`,
 			`a second in a service of ${formatCount(instances)} instances. Over a real Consul, a watch asks at most once a second, reads the whole service, and pushes what has changed since.`,
@@ -143,6 +143,7 @@ const DESCRIPTIONS: { readonly [Name in RowName]: (figure: ScaleFigures[Name]) =
 					[
 						['Consul', consul],
 						['a list', memory],
+						['a list, TLS', tls],
 					] as const
 				).map(([registry, load]) => [
 					registry,

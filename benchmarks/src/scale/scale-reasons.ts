@@ -17,9 +17,10 @@ const REASONS: { readonly [Name in RowName]?: Reason<Name> } = {
 		changeBytes > wholeBytes * WHOLE_PART
 			? 'each change is sent as the whole service: the client of this build names no feature for less'
 			: undefined,
-	'push-cpu': ({ memory, watchers }) => {
+	'push-cpu': ({ memory, tls, watchers }) => {
+		const written = (load: PushLoad): string => formatCount(load.megabytesASecond);
 		const kilobytes = (memory.megabytesASecond * 1000) / watchers;
-		return `what is written is ${formatCount(memory.megabytesASecond)} MB/s from a list, ${formatCount(kilobytes)} KB/s to each watcher: ${fallenBehind(memory)}`;
+		return `${written(memory)} MB/s are written, ${formatCount(kilobytes)} KB/s to each watcher; with TLS ${written(tls)} MB/s, encrypted for each of them`;
 	},
 	'large-service': ({ error }) => error?.split(':', 1)[0],
 	'many-services': ({ watched }) =>
@@ -49,9 +50,4 @@ export function reasonsFor({ rows }: ScaleResults, findings: readonly ScaleFindi
 			? []
 			: [`- \`${row}\`: ${parts.join('. ').replace(/\. ./, (start) => start.toUpperCase())}.`];
 	});
-}
-
-function fallenBehind({ isSeen, closed }: PushLoad): string {
-	if (closed > 0) return `${formatCount(closed)} of them were closed as too slow`;
-	return isSeen ? 'each push is built and written once for each of them' : 'the sidecar fell behind';
 }

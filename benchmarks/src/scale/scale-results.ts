@@ -107,6 +107,8 @@ export interface PushCpuFigure {
 	readonly consul: PushLoad;
 	/** The registry is a list in the sidecar's process: each change is a push. */
 	readonly memory: PushLoad;
+	/** The same with TLS, as the manifests have it. */
+	readonly tls: PushLoad;
 }
 
 /** Processor time and traffic of one run. */

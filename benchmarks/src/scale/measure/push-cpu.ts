@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { makeAuthority } from '@spock/testkit/certificates';
+
 import { CatalogWriter } from '../../consul/catalog-writer.ts';
+import { freePort } from '../../free-port.ts';
 import { processorTimeUs, residentMb } from '../../load/processor-time.ts';
-import type { ScaleNodeCommand } from '../processes/scale-node.ts';
-import type { WatchedBytes } from '../processes/scale-watchers.ts';
+import type { ScaleNodeCommand, ScaleNodeSettings } from '../processes/scale-node.ts';
+import type { ScaleWatchersSettings, WatchedBytes } from '../processes/scale-watchers.ts';
 import type { PushCpuFigure, PushLoad } from '../scale-results.ts';
 import { type ConsulScaleRun, startHelper, startSpock } from '../scale-run.ts';
 import { registerServices } from './registered-services.ts';
@@ -25,18 +28,37 @@ export async function measurePushCpu(run: ConsulScaleRun): Promise<PushCpuFigure
 	const size = run.quick ? SIZE_QUICK : SIZE;
 	const memory = await measureMemory(run, size);
 	run.say(`pushes from a list: ${memory.cpuPercent.toFixed(0)} % of a core`);
+	const tls = await measureTls(run, size);
+	run.say(`pushes with TLS: ${tls.cpuPercent.toFixed(0)} % of a core`);
 	const consul = await measureConsul(run, size);
 	run.say(`pushes from Consul: ${consul.cpuPercent.toFixed(0)} % of a core`);
 	const { instances, watchers } = size;
-	return { instances, watchers, changesASecond: CHANGES_A_SECOND, consul, memory };
+	return { instances, watchers, changesASecond: CHANGES_A_SECOND, consul, memory, tls };
 }
 
 async function measureMemory(run: ConsulScaleRun, size: Size): Promise<PushLoad> {
 	const path = run.place('pushes.sock');
-	const node = await startHelper(run, 'scale-node', { path, instances: size.instances });
+	return await measureList(run, size, { path, instances: size.instances }, { path });
+}
+
+async function measureTls(run: ConsulScaleRun, size: Size): Promise<PushLoad> {
+	const path = run.place('pushes.sock');
+	const port = await freePort();
+	const { ca, issue } = makeAuthority();
+	const settings: ScaleNodeSettings = { path, tls: { port, ...issue() }, instances: size.instances };
+	return await measureList(run, size, settings, { path, tls: { port, ca } });
+}
+
+async function measureList(
+	run: ConsulScaleRun,
+	size: Size,
+	settings: ScaleNodeSettings,
+	place: Pick<ScaleWatchersSettings, 'path' | 'tls'>,
+): Promise<PushLoad> {
+	const node = await startHelper(run, 'scale-node', settings);
 	try {
 		const change: Change = async () => (await node.ask({ kind: 'change' } satisfies ScaleNodeCommand)) as number;
-		return await measureLoad(run, size, { path, pid: node.pid, change });
+		return await measureLoad(run, size, { place, pid: node.pid, change });
 	} finally {
 		await node.close();
 	}
@@ -53,7 +75,7 @@ async function measureConsul(run: ConsulScaleRun, size: Size): Promise<PushLoad>
 		return port;
 	};
 	try {
-		return await measureLoad(run, size, { path: server.address, pid: server.pid, change });
+		return await measureLoad(run, size, { place: { path: server.address }, pid: server.pid, change });
 	} finally {
 		await server.close();
 	}
@@ -62,9 +84,13 @@ async function measureConsul(run: ConsulScaleRun, size: Size): Promise<PushLoad>
 async function measureLoad(
 	run: ConsulScaleRun,
 	{ watchers, seconds }: Size,
-	{ path, pid, change }: { readonly path: string; readonly pid: number; readonly change: Change },
+	{
+		place,
+		pid,
+		change,
+	}: { readonly place: Pick<ScaleWatchersSettings, 'path' | 'tls'>; readonly pid: number; readonly change: Change },
 ): Promise<PushLoad> {
-	const settings = { path, service: SERVICE, watchers, relay: run.place('relay.sock') };
+	const settings: ScaleWatchersSettings = { ...place, service: SERVICE, watchers, relay: run.place('relay.sock') };
 	const crowd = await startHelper(run, 'scale-watchers', settings, { readyMsMax: 300_000 });
 	try {
 		const before = (await crowd.ask({ kind: 'count' })) as WatchedBytes;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 
 import { connect } from '@spock/client';
 
@@ -8,6 +9,8 @@ import { answerCommands } from './answer-commands.ts';
 /** What {@link probeScaleWatchers} is given. */
 export interface ScaleWatchersSettings {
 	readonly path: string;
+	/** The same sidecar with TLS at 127.0.0.1: then all watch there. */
+	readonly tls?: { readonly port: number; readonly ca: string };
 	readonly service: string;
 	/** Besides the client that they are copies of. */
 	readonly watchers: number;
@@ -44,10 +47,12 @@ const FIRST_PART = 0.95;
  * the client said, and read what comes without looking at it.
  */
 export async function probeScaleWatchers([settings = '{}']: readonly string[]): Promise<void> {
-	const { path, service, watchers, relay: relayPath } = JSON.parse(settings) as ScaleWatchersSettings;
+	const { path, tls, service, watchers, relay: relayPath } = JSON.parse(settings) as ScaleWatchersSettings;
 	// The relay takes one connection: the sidecar must be there.
 	await (await connect({ path, readyTimeoutMs: 60_000 })).close();
-	const relay = await Relay.open(relayPath, path);
+	const open = (): Socket =>
+		tls === undefined ? connectSocket(path) : connectTls({ ...tls, host: '127.0.0.1' }).setNoDelay(true);
+	const relay = await Relay.open(relayPath, open);
 	const ports = new Set<number>();
 	let seen: () => void = () => undefined;
 	const diplomat = await connect({ path: relayPath, heartbeatMs: HEARTBEAT_MS, readyTimeoutMs: 60_000 });
@@ -63,7 +68,7 @@ export async function probeScaleWatchers([settings = '{}']: readonly string[]): 
 	let copyBytes = 0;
 	let closed = 0;
 	for (let index = 0; index < watchers; index++) {
-		const copy = connectSocket(path);
+		const copy = open();
 		copy.write(hello);
 		await new Promise<void>((resolve, reject) => {
 			copy.once('error', reject);
@@ -114,10 +119,10 @@ class Relay {
 		this.#server = server;
 	}
 
-	static async open(path: string, target: string): Promise<Relay> {
+	static async open(path: string, target: () => Socket): Promise<Relay> {
 		const server = createServer();
 		const relay = new Relay(server);
-		server.on('connection', (client: Socket) => relay.#pass(client, connectSocket(target)));
+		server.on('connection', (client: Socket) => relay.#pass(client, target()));
 		server.listen(path);
 		await once(server, 'listening');
 		return relay;

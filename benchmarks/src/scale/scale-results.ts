@@ -66,8 +66,10 @@ export interface HeldFigure {
 
 /** Counted by proxies in front of Consul. */
 export interface ConsulLoad {
-	/** Blocking queries that wait at Consul. */
+	/** Blocking queries that wait at Consul: the median of looks, one a second. */
 	readonly held: number;
+	/** Queries that failed while it was counted. */
+	readonly failed: number;
 	readonly connections: number;
 	readonly queriesAMinute: number;
 	/** How long was counted, in seconds. */

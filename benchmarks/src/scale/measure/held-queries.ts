@@ -76,7 +76,7 @@ async function measureThrough(
 	await delay(size.countS * 1000);
 	// Nothing, if they ask node Spocks alone.
 	const others = await tellAll(shared, 'count');
-	return sum([{ ...proxy.traffic(), held: proxy.held }, ...others]);
+	return sum([{ ...proxy.traffic(), held: proxy.held, failed: proxy.failed }, ...others]);
 }
 
 async function measureWithout(run: ConsulScaleRun, size: Size, services: readonly string[]): Promise<ConsulLoad> {
@@ -115,6 +115,7 @@ function sum(parts: readonly ConsulLoad[]): ConsulLoad {
 	const total = (of: (part: ConsulLoad) => number): number => parts.reduce((all, part) => all + of(part), 0);
 	return {
 		held: total(({ held }) => held),
+		failed: total(({ failed }) => failed),
 		connections: total(({ connections }) => connections),
 		queriesAMinute: total(({ queriesAMinute }) => queriesAMinute),
 		seconds: Math.min(...parts.map(({ seconds }) => seconds)),

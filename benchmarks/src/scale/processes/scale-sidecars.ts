@@ -44,7 +44,7 @@ export async function probeScaleSidecars([settings = '{}']: readonly string[]): 
 	await answerCommands<ScaleSidecarsCommand>(async ({ kind }) => {
 		if (kind === 'start') await startAll();
 		if (kind === 'reset') proxy.reset();
-		return { ...proxy.traffic(), held: proxy.held, sidecars: running.length };
+		return { ...proxy.traffic(), held: proxy.held, failed: proxy.failed, sidecars: running.length };
 	});
 }
 

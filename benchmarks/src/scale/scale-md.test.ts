@@ -8,7 +8,7 @@ import { renderWaysTable } from './ways-table.ts';
 const delays = (p50Ms: number, p99Ms: number, unseen = 0) => ({ changes: 500, unseen, p50Ms, p99Ms, maxMs: 90 });
 const load = { seconds: 60, changes: 300, cpuPercent: 40, megabytesASecond: 1, isSeen: true, closed: 0, rssMb: 90 };
 const restart = { awayMs: 300, backMs: 1500, cpuMs: 400, calls: 100, callP50Ms: 1, callP99Ms: 20, failedLookups: 0 };
-const consulLoad = { held: 100, connections: 120, queriesAMinute: 200, seconds: 90 };
+const consulLoad = { held: 100, failed: 0, connections: 120, queriesAMinute: 200, seconds: 90 };
 const times = { p50Ms: 0.2, p99Ms: 0.9 };
 const process = { rssMb: 80, pssMb: 45 };
 

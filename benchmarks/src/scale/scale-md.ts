@@ -79,10 +79,10 @@ const DESCRIPTIONS: { readonly [Name in RowName]: (figure: ScaleFigures[Name]) =
 			`${formatCount(ownProcesses)} sidecars are a process each, as many as fit into a part of the memory; the others share processes by hundreds, each with its own sockets, cache and app.`,
 			'Proxies in front of Consul count the blocking queries that wait there, and all requests while nothing changes.',
 		].join('\n'),
-		markdownTable(columnsOf(1, ['', 'held queries', 'connections', 'requests a minute', 'counted for (s)']), [
-			loadRow('through node Spocks', through),
-			loadRow('each by itself', without),
-		]),
+		markdownTable(
+			columnsOf(1, ['', 'held queries', 'queries that failed', 'connections', 'requests a minute', 'counted for (s)']),
+			[loadRow('through node Spocks', through), loadRow('each by itself', without)],
+		),
 	],
 	'many-services': ({ watched, gapMs, spock, bare }) => [
 		[
@@ -263,8 +263,15 @@ const DESCRIPTIONS: { readonly [Name in RowName]: (figure: ScaleFigures[Name]) =
 	],
 };
 
-function loadRow(what: string, { held, connections, queriesAMinute, seconds }: ConsulLoad): string[] {
-	return [what, formatCount(held), formatCount(connections), formatNumber(queriesAMinute), formatCount(seconds)];
+function loadRow(what: string, { held, failed, connections, queriesAMinute, seconds }: ConsulLoad): string[] {
+	return [
+		what,
+		formatCount(held),
+		formatCount(failed),
+		formatCount(connections),
+		formatNumber(queriesAMinute),
+		formatCount(seconds),
+	];
 }
 
 /** What never came is null in a result file. */

@@ -99,7 +99,7 @@ export const SCALE_GOALS: readonly ScaleGoal[] = [
 		PUSH,
 		'the same with TLS, as the manifests have it',
 		['% of a core', 60, 25],
-		({ tls }) => tls.cpuPercent,
+		({ tls }) => tls?.cpuPercent ?? Number.NaN,
 	),
 	atLeast(
 		atMost(

@@ -3,7 +3,7 @@ import { formatGoalBound, formatGoalValue } from '../report/goals.ts';
 import { columnsOf, markdownTable } from '../report/markdown.ts';
 import { judgeScale, type ScaleFinding } from './scale-goals.ts';
 import { reasonsFor } from './scale-reasons.ts';
-import type { ConsulLoad } from './scale-results.ts';
+import type { ConsulLoad, PushLoad } from './scale-results.ts';
 import { ROWS, type RowName, type ScaleFigures, type ScaleResults } from './scale-results.ts';
 
 /** The whole of docs/performance/scale.md. The same results give the same bytes. */
@@ -143,8 +143,8 @@ const DESCRIPTIONS: { readonly [Name in RowName]: (figure: ScaleFigures[Name]) =
 					[
 						['Consul', consul],
 						['a list', memory],
-						['a list, TLS', tls],
-					] as const
+						...(tls === undefined ? [] : ([['a list, TLS', tls]] as const)),
+					] as readonly (readonly [string, PushLoad])[]
 				).map(([registry, load]) => [
 					registry,
 					formatNumber(load.seconds),

@@ -20,7 +20,7 @@ const REASONS: { readonly [Name in RowName]?: Reason<Name> } = {
 	'push-cpu': ({ memory, tls, watchers }) => {
 		const written = (load: PushLoad): string => formatCount(load.megabytesASecond);
 		const kilobytes = (memory.megabytesASecond * 1000) / watchers;
-		return `${written(memory)} MB/s are written, ${formatCount(kilobytes)} KB/s to each watcher; with TLS ${written(tls)} MB/s, encrypted for each of them`;
+		return `${written(memory)} MB/s are written, ${formatCount(kilobytes)} KB/s to each watcher${tls === undefined ? '' : `; with TLS ${written(tls)} MB/s, encrypted for each of them`}`;
 	},
 	'large-service': ({ error }) => error?.split(':', 1)[0],
 	'many-services': ({ watched }) =>

@@ -109,8 +109,8 @@ export interface PushCpuFigure {
 	readonly consul: PushLoad;
 	/** The registry is a list in the sidecar's process: each change is a push. */
 	readonly memory: PushLoad;
-	/** The same with TLS, as the manifests have it. */
-	readonly tls: PushLoad;
+	/** The same with TLS, as the manifests have it; left out by runs before that was measured. */
+	readonly tls?: PushLoad;
 }
 
 /** Processor time and traffic of one run. */

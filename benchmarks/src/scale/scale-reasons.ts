@@ -8,6 +8,14 @@ const WHOLE_PART = 0.5;
 const HELD_MAX = 150;
 /** Beside so much other work, a time says little of the product. */
 const BUSY_SHARE = 0.25;
+/** Rows that count bytes, memory or virtual time: other work leaves them alone. */
+const UNTIMED: ReadonlySet<RowName> = new Set([
+	'held-queries',
+	'push-bytes',
+	'large-service',
+	'pod-memory',
+	'simulation',
+]);
 
 type Reason<Name extends RowName> = (figure: ScaleFigures[Name]) => string | undefined;
 
@@ -42,7 +50,7 @@ export function reasonsFor({ rows }: ScaleResults, findings: readonly ScaleFindi
 		if (taken === undefined) return [];
 		const reason = (REASONS[row] as Reason<RowName> | undefined)?.(taken.figure);
 		const busy =
-			taken.othersShare > BUSY_SHARE
+			taken.othersShare > BUSY_SHARE && !UNTIMED.has(row)
 				? `other work used ${formatCount(taken.othersShare * 100)} % of the machine meanwhile: \`--only ${row}\` measures it again`
 				: undefined;
 		const parts = [reason, busy].filter((part) => part !== undefined);

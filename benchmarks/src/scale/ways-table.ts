@@ -1,4 +1,4 @@
-import { formatNumber } from '../report/format-number.ts';
+import { formatCount, formatNumber } from '../report/format-number.ts';
 import { markdownTable } from '../report/markdown.ts';
 import type { ScaleResults } from './scale-results.ts';
 
@@ -60,6 +60,6 @@ function measuredOn({ rows }: Pick<ScaleResults, 'rows'>): string {
 	const crowd =
 		held === undefined
 			? ''
-			: `; what Consul has, of ${held.figure.sidecars} sidecars and ${held.figure.nodes} node Spocks`;
+			: `; what Consul has, of ${formatCount(held.figure.sidecars)} sidecars and ${held.figure.nodes} node Spocks`;
 	return `Measured: ${size}${crowd} ([how](../performance/scale.md#how-each-row-was-measured)). PSS counts pages that processes share by their share.`;
 }

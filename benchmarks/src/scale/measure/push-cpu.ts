@@ -59,7 +59,8 @@ async function measureList(
 ): Promise<PushLoad> {
 	const node = await startHelper(run, 'scale-node', settings);
 	try {
-		const change: Change = async () => (await node.ask({ kind: 'change' } satisfies ScaleNodeCommand, CHANGE_MS_MAX)) as number;
+		const change: Change = async () =>
+			(await node.ask({ kind: 'change' } satisfies ScaleNodeCommand, CHANGE_MS_MAX)) as number;
 		return await measureLoad(run, size, { place, pid: node.pid, change });
 	} finally {
 		await node.close();

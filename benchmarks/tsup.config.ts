@@ -12,6 +12,7 @@ export default defineConfig({
 		rolling: 'src/rolling/rolling-main.ts',
 		'rolling-client': 'src/rolling/rolling-client.ts',
 		'rolling-instance': 'src/rolling/rolling-instance.ts',
+		scale: 'src/scale/scale-main.ts',
 		serve: 'src/servers/serve.ts',
 		probe: 'src/probes/probe.ts',
 	},

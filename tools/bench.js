@@ -7,6 +7,7 @@ const SUBJECTS = {
 	grpc: 'gRPC workers under load',
 	health: 'processor time of `sidecar health`',
 	rolling: 'failed requests in rolling restarts',
+	scale: 'thousands of sidecars, large services, node Spocks',
 };
 
 const [name = ''] = process.argv.slice(2);

@@ -75,6 +75,7 @@ const EXPORT_KEYS: Readonly<Record<string, readonly string[]>> = {
 	sidecar: ['.', './package.json'],
 	testkit: [
 		'.',
+		'./certificates',
 		'./consul-cluster',
 		'./hostile',
 		'./hostile-arbitraries',

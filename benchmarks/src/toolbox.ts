@@ -31,6 +31,8 @@ export interface OwnTools {
 	readonly directory: string;
 	/** The command line of the product. */
 	readonly sidecar: string;
+	/** The top of the repository. */
+	readonly repository: string;
 	/** A built entry point of this package. */
 	entry(name: Entry): string;
 	close(): void;
@@ -55,6 +57,7 @@ export function openOwnTools(node: string): OwnTools {
 		nodeVersion: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim(),
 		directory,
 		sidecar: sidecarBin(),
+		repository: dirname(packageDirectory),
 		entry: (name) => join(packageDirectory, 'dist', `${name}.js`),
 		close: () => rmSync(directory, { recursive: true, force: true }),
 	};

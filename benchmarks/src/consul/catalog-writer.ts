@@ -11,12 +11,17 @@ export class CatalogWriter implements Disposable {
 
 	/** Registers the one instance of a service, or moves it to another port. Resolves when Consul has it. */
 	put(service: string, port: number): Promise<void> {
+		return this.putInstance(service, service, port);
+	}
+
+	/** The same for one instance of several, by its ID. */
+	putInstance(service: string, id: string, port: number): Promise<void> {
 		const body = JSON.stringify({
 			Node: 'bench',
 			Address: '10.0.0.12',
 			SkipNodeUpdate: true,
-			Service: { ID: service, Service: service, Address: '10.0.0.12', Port: port, Weights: { Passing: 1, Warning: 1 } },
-			Check: { CheckID: `check-${service}`, Name: 'check', ServiceID: service, Status: 'passing' },
+			Service: { ID: id, Service: service, Address: '10.0.0.12', Port: port, Weights: { Passing: 1, Warning: 1 } },
+			Check: { CheckID: `check-${id}`, Name: 'check', ServiceID: id, Status: 'passing' },
 		});
 		return new Promise((resolve, reject) => {
 			const sent = request(

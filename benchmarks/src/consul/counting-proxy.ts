@@ -1,7 +1,10 @@
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
+import { median } from '../load/samples.ts';
 import type { Traffic } from './consul-results.ts';
+
+const LOOK_MS = 1000;
 
 /** Stands between one pod and Consul, and counts what passes. */
 export class CountingProxy implements AsyncDisposable {
@@ -13,6 +16,10 @@ export class CountingProxy implements AsyncDisposable {
 	#bytesOfClosed = 0;
 	#queries = 0;
 	#connections = 0;
+	#held = 0;
+	#failed = 0;
+	readonly #looks: number[] = [];
+	readonly #looking: NodeJS.Timeout;
 	#startedMs = performance.now();
 	#bytesBefore = 0;
 
@@ -22,6 +29,7 @@ export class CountingProxy implements AsyncDisposable {
 		// Blocking queries are minutes long.
 		this.#server.requestTimeout = 0;
 		this.#server.keepAliveTimeout = 120_000;
+		this.#looking = setInterval(() => this.#looks.push(this.#held), LOOK_MS);
 		this.#server.on('connection', (socket: Socket) => this.#count(socket));
 	}
 
@@ -36,10 +44,22 @@ export class CountingProxy implements AsyncDisposable {
 		return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
 	}
 
+	/** Blocking queries that wait at Consul: the median of looks since the last reset, one a second. */
+	get held(): number {
+		return this.#looks.length === 0 ? this.#held : median(this.#looks);
+	}
+
+	/** Answers that were no success, since the last reset. */
+	get failed(): number {
+		return this.#failed;
+	}
+
 	/** Counts from here. */
 	reset(): void {
 		this.#startedMs = performance.now();
 		this.#queries = 0;
+		this.#failed = 0;
+		this.#looks.length = 0;
 		this.#connections = this.#sockets.size;
 		this.#bytesBefore = this.#bytes();
 	}
@@ -57,6 +77,7 @@ export class CountingProxy implements AsyncDisposable {
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
+		clearInterval(this.#looking);
 		const closed = new Promise((resolve) => this.#server.close(resolve));
 		this.#server.closeAllConnections();
 		this.#agent.destroy();
@@ -82,12 +103,22 @@ export class CountingProxy implements AsyncDisposable {
 		this.#queries++;
 		const { hostname, port } = this.#target;
 		const { method, url: path, headers } = incoming;
+		const held = path?.includes('index=') === true ? 1 : 0;
+		this.#held += held;
 		const passedOn = request({ agent: this.#agent, hostname, port, method, path, headers }, (answer) => {
+			if (answer.statusCode !== 200) this.#failed++;
 			outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
 			answer.pipe(outgoing);
 		});
-		passedOn.on('error', () => outgoing.destroy());
-		outgoing.on('close', () => passedOn.destroy());
+		passedOn.on('error', () => {
+			// Also where the other side has gone before.
+			if (!outgoing.destroyed) this.#failed++;
+			outgoing.destroy();
+		});
+		outgoing.on('close', () => {
+			this.#held -= held;
+			passedOn.destroy();
+		});
 		incoming.pipe(passedOn);
 	}
 }

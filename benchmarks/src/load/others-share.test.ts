@@ -14,9 +14,12 @@ describe('who used the processors', () => {
 	afterEach(() => rmSync(proc, { recursive: true }));
 
 	/** A process with one thread that has run for so many seconds. */
-	function addProcess(pid: number, parent: number, seconds: number, name = 'node'): void {
+	function addProcess(pid: number, parent: number, seconds: number, name = 'node', endedTicks = 0): void {
 		mkdirSync(join(proc, `${pid}/task/${pid}`), { recursive: true });
-		writeFileSync(join(proc, `${pid}/stat`), `${pid} (${name}) S ${parent} 1 1`);
+		writeFileSync(
+			join(proc, `${pid}/stat`),
+			`${pid} (${name}) S ${parent} 1 1 0 -1 0 0 0 0 0 7 7 ${endedTicks} ${endedTicks} 20`,
+		);
 		writeFileSync(join(proc, `${pid}/task/${pid}/schedstat`), `${seconds * 1e9} 0 1\n`);
 	}
 
@@ -26,6 +29,13 @@ describe('who used the processors', () => {
 		addProcess(12, 11, 4);
 		addProcess(13, 1, 8);
 		expect(familySeconds(10, proc)).toBe(7);
+	});
+
+	it('counts children that have ended, of this process and of those that it has started', () => {
+		addProcess(10, 1, 1, 'node', 100);
+		addProcess(11, 10, 2, 'node', 200);
+		addProcess(12, 1, 8, 'node', 400);
+		expect(familySeconds(10, proc)).toBe(9);
 	});
 
 	it('leaves out a process that ends while it is read', () => {

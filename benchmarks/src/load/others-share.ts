@@ -10,17 +10,22 @@ export function busySeconds(proc: string = '/proc'): number {
 	return (user + nice + system + irq + softirq) / 100;
 }
 
-/** What a process and all that it has started, and that run now, have done, in seconds. */
+/** What a process and all that it has started have done, in seconds; those that have ended too, once their parents know it. */
 export function familySeconds(pid: number, proc: string = '/proc'): number {
 	const children = new Map<number, number[]>();
+	const endedSeconds = new Map<number, number>();
 	for (const name of readdirSync(proc).filter((entry) => /^\d+$/.test(entry))) {
-		const parent = unlessGone(() => parentOf(readFileSync(`${proc}/${name}/stat`, 'utf8')), 0);
+		const { parent, ended } = unlessGone(() => readStat(readFileSync(`${proc}/${name}/stat`, 'utf8')), NOBODY);
 		children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+		endedSeconds.set(Number(name), ended);
 	}
 	const family = [pid];
 	// Grows while it is walked.
 	for (const member of family) family.push(...(children.get(member) ?? []));
-	return family.reduce((sum, member) => sum + unlessGone(() => processorTimeUs(member, proc), 0) / 1e6, 0);
+	return family.reduce((sum, member) => {
+		const own = unlessGone(() => processorTimeUs(member, proc), 0) / 1e6;
+		return sum + own + (endedSeconds.get(member) ?? 0);
+	}, 0);
 }
 
 /** Starts to watch; what it returns says which share of the processors was used, since then, by processes that are not of this one's family. */
@@ -36,9 +41,13 @@ export function watchOthers(): () => number {
 	};
 }
 
-/** The name stands before it, in brackets, and may have any sign in it. */
-function parentOf(stat: string): number {
-	return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+const NOBODY = { parent: 0, ended: 0 };
+
+/** The parent of a process, and the seconds of its children that have ended. Its name stands before them, in brackets, and may have any sign in it. */
+function readStat(stat: string): { readonly parent: number; readonly ended: number } {
+	const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+	const [userTicks = 0, systemTicks = 0] = fields.slice(13, 15).map(Number);
+	return { parent: Number(fields[1]), ended: (userTicks + systemTicks) / 100 };
 }
 
 /** A process that ends between the listing and the reading counts no more. */

@@ -1,12 +1,10 @@
 import type { BenchResults } from '../results.ts';
 
 /** The unit of a goal, which says how its values are written. */
-export type GoalUnit = 'ratio' | 'ns' | 'ms' | 'ms CPU' | 'KB' | 'MB' | 'count';
+export type GoalUnit = 'ratio' | 'ns' | 'ms' | 'ms CPU' | 's' | '% of a core' | 'B' | 'KB' | 'MB' | 'count';
 
-/** One figure with its two bounds, both inclusive. */
-export interface GoalPart {
-	/** What is measured, and against what. */
-	readonly what: string;
+/** Two bounds of a figure, both inclusive. */
+export interface GoalBounds {
 	readonly unit: GoalUnit;
 	/** Which side of the bounds is the good one. */
 	readonly wanted: 'at most' | 'at least';
@@ -14,8 +12,14 @@ export interface GoalPart {
 	readonly floor: number;
 	/** What was aimed at. Equal to the floor where nothing beyond it is wanted. */
 	readonly goal: number;
+}
+
+/** One figure with its bounds. */
+export interface GoalPart<Results = BenchResults> extends GoalBounds {
+	/** What is measured, and against what. */
+	readonly what: string;
 	/** The value in `unit`; undefined when the run did not measure it. */
-	readonly measure: (results: BenchResults) => number | undefined;
+	readonly measure: (results: Results) => number | undefined;
 }
 
 /** Goals that belong together. */

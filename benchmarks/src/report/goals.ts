@@ -1,6 +1,6 @@
 import type { BenchResults } from '../results.ts';
 import { formatCount, formatNumber, formatRatio } from './format-number.ts';
-import type { GoalPart } from './goal.ts';
+import type { GoalBounds, GoalPart } from './goal.ts';
 import { GOAL_ROWS } from './goal-rows.ts';
 
 /** How a measured value stands to its goal. */
@@ -25,7 +25,7 @@ export function judgeGoals(results: BenchResults): readonly GoalFinding[] {
 }
 
 /** Judges one value. What is judged is the value as measured, not as rounded for the table. */
-export function judgeGoal(part: GoalPart, measured: number | undefined): GoalVerdict {
+export function judgeGoal(part: GoalBounds, measured: number | undefined): GoalVerdict {
 	if (measured === undefined || !Number.isFinite(measured)) return 'not measured';
 	const holds = (bound: number): boolean => (part.wanted === 'at most' ? measured <= bound : measured >= bound);
 	if (holds(part.goal)) return 'goal';
@@ -33,7 +33,7 @@ export function judgeGoal(part: GoalPart, measured: number | undefined): GoalVer
 }
 
 /** A measured value of a goal with its unit. */
-export function formatGoalValue(part: GoalPart, value: number): string {
+export function formatGoalValue(part: GoalBounds, value: number): string {
 	if (part.unit === 'count') return formatCount(value);
 	if (part.unit !== 'ratio') return `${formatNumber(value)} ${part.unit}`;
 	// Written like its bounds, so that they can be compared at a glance.
@@ -41,7 +41,7 @@ export function formatGoalValue(part: GoalPart, value: number): string {
 }
 
 /** A bound as a person writes it: `<= 1/24`, `>= 250x`, `<= 40 ns`. Exact, as it was set. */
-export function formatGoalBound(part: GoalPart, bound: number): string {
+export function formatGoalBound(part: GoalBounds, bound: number): string {
 	if (part.unit === 'count' && bound === 0) return '0';
 	const sign = part.wanted === 'at most' ? '<=' : '>=';
 	if (part.unit === 'count') return `${sign} ${formatCount(bound)}`;

@@ -59,7 +59,7 @@ const REPRODUCTION = [
 	'goals are ratios. [results.json](performance/results.json) also has what the tables leave out.',
 	'',
 	'Pages of their own: [events to a store, and peers that are killed](performance/events.md); [changes in Consul](performance/consul.md);',
-	'[rolling restarts](integrations/rolling-restart.md).',
+	'[thousands of sidecars](performance/scale.md); [rolling restarts](integrations/rolling-restart.md).',
 ].join('\n');
 
 const CALLS_EXPLAINED = [

@@ -7,6 +7,7 @@ import { ALLOCATION_FLAGS } from '../probes/allocated-bytes.ts';
 import type { Allocation } from '../probes/allocations.ts';
 import type { BenchResults } from '../results.ts';
 import type { Run } from '../run.ts';
+import type { OwnTools } from '../toolbox.ts';
 
 /** Lookups within the process, from a snapshot that a real sidecar pushed. */
 export async function measureLookups(run: Run): Promise<BenchResults['lookups']> {
@@ -32,7 +33,11 @@ export async function measureMicro(run: Run): Promise<BenchResults['micro']> {
 }
 
 /** Runs a probe to its end and gives the JSON that it prints. */
-export async function probe<T>({ tools }: Run, args: readonly string[], flags: readonly string[] = []): Promise<T> {
+export async function probe<T>(
+	{ tools }: { readonly tools: OwnTools },
+	args: readonly string[],
+	flags: readonly string[] = [],
+): Promise<T> {
 	const child = spawn(tools.node, [...flags, tools.entry('probe'), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
 	const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit') as Promise<[number | null]>]);
 	if (code !== 0) throw new Error(`the probe ${args[0]} ended with ${code}`);

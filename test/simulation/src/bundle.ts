@@ -6,12 +6,12 @@ import { build } from 'esbuild';
 /** The part of the simulation that runs seeds, with the whole product in it. */
 const ENTRY = 'test/simulation/src/seed-worker.ts';
 
-/** Builds the simulation over the sources. Gives the path of the program. */
-export async function bundle(root: string, name: string): Promise<string> {
+/** Builds a program of the simulation over the sources. Gives its path. */
+export async function bundle(root: string, name: string, entry: string = ENTRY): Promise<string> {
 	const outfile = join(root, 'node_modules/.cache/spock-simulation', `${name}.mjs`);
 	await build({
 		...sourceBundle,
-		entryPoints: [join(root, ENTRY)],
+		entryPoints: [join(root, entry)],
 		outfile,
 		sourcemap: 'inline',
 		banner: requireBanner,

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 
 import { bundle } from './bundle.ts';
 import { runSeeds } from './run-seeds.ts';
+import { runScaleWorker } from './scale/run-scale-worker.ts';
 import type { SeedRun } from './seed-worker.ts';
 import { readSeeds } from './seeds-file.ts';
 import { addTo, describeTotals, noTotals } from './totals.ts';
@@ -11,8 +12,11 @@ const USAGE = `npm run suite simulation                         the seeds that e
 npm run suite -- simulation --seeds N [--from S]    the seeds that ever failed, and N more, from S on
 npm run suite -- simulation --seed N [--trace]      one seed, and what happened in it
 npm run suite -- simulation --plant NAME            the same with a fault of plants.ts, which must break its promise
+npm run suite -- simulation --nodes N                N nodes with --pods-each pods each (50): how soon all see a change
   --events                       worlds that have events, and nothing else
   --pods                         worlds of pods that ask a shared sidecar, and nothing else
+  --own-sidecars                 with --nodes: each pod has a sidecar of its own, which asks its node's
+  --json                         with --nodes: prints the result in JSON
   --jobs J                       threads at once; default: one for each core
 `;
 const SEEDS = 100;
@@ -31,6 +35,10 @@ const { values } = parseArgs({
 		plant: { type: 'string' },
 		events: { type: 'boolean', default: false },
 		pods: { type: 'boolean', default: false },
+		nodes: { type: 'string' },
+		'pods-each': { type: 'string', default: '50' },
+		'own-sidecars': { type: 'boolean', default: false },
+		json: { type: 'boolean', default: false },
 		root: { type: 'string', default: process.cwd() },
 		help: { type: 'boolean', default: false },
 	},
@@ -38,6 +46,7 @@ const { values } = parseArgs({
 const { root, plant, events: isOfEvents, pods: isOfPods } = values;
 
 if (values.help) print(USAGE);
+else if (values.nodes !== undefined) await scale(count('nodes', values.nodes));
 else if (values.seed !== undefined) await one(count('seed', values.seed));
 else await many();
 
@@ -77,6 +86,20 @@ async function many(): Promise<void> {
 	if (first === undefined) return;
 	await show(program, first);
 	process.exitCode = 1;
+}
+
+async function scale(nodes: number): Promise<void> {
+	const startedMs = performance.now();
+	const result = await runScaleWorker(root, {
+		seed: count('seed', values.seed ?? '1'),
+		nodes,
+		podsEach: count('pods-each', values['pods-each']),
+		hasSidecars: values['own-sidecars'],
+	});
+	const wallSeconds = (performance.now() - startedMs) / 1000;
+	if (values.json) print(`${JSON.stringify({ ...result, wallSeconds })}\n`);
+	else for (const [name, value] of Object.entries({ ...result, wallSeconds })) print(`${name}: ${value}\n`);
+	if (result.failedLookups > 0) process.exitCode = 1;
 }
 
 async function one(seed: number): Promise<void> {

@@ -88,7 +88,7 @@ describe('the page on scale', () => {
 
 	it('says of a missed floor what its figures show of the reason, and of each row when it was taken', () => {
 		expect(line('- `push-bytes`')).toMatch(/each change is sent as the whole service/);
-		expect(line('- `many-services`')).toMatch(/850 of the services .*other work used 26 %/i);
+		expect(line('- `many-services`')).toContain('other work used 26 %');
 		expect(line('- `large-service`')).toContain('too long; more');
 		expect(page).not.toContain('- `second-hop`');
 		expect(page.match(/commit `abcdef0`/g)).toHaveLength(Object.keys(figures).length);

@@ -4,8 +4,6 @@ import type { PushLoad, RowName, ScaleFigures, ScaleResults } from './scale-resu
 
 /** A push of more than this part of the whole is no delta. */
 const WHOLE_PART = 0.5;
-/** Services for which the sidecar holds a query of their own by default. */
-const HELD_MAX = 150;
 /** Beside so much other work, a time says little of the product. */
 const BUSY_SHARE = 0.25;
 /** Rows that count bytes, memory or virtual time: other work leaves them alone. */
@@ -31,10 +29,6 @@ const REASONS: { readonly [Name in RowName]?: Reason<Name> } = {
 		return `${written(memory)} MB/s are written, ${formatCount(kilobytes)} KB/s to each watcher${tls === undefined ? '' : `; with TLS ${written(tls)} MB/s, encrypted for each of them`}`;
 	},
 	'large-service': ({ error }) => error?.split(':', 1)[0],
-	'many-services': ({ watched }) =>
-		watched > HELD_MAX
-			? `${formatCount(watched - HELD_MAX)} of the services are beyond \`--consul-held-max\` (${HELD_MAX}) and share a watch ([few and many services](consul.md#few-and-many-services-while-others-change))`
-			: undefined,
 	reconnects: ({ restarts, connections, services }) => {
 		const backMs = Math.max(...restarts.map((restart) => restart.backMs));
 		const cpuMs = Math.max(...restarts.map((restart) => restart.cpuMs));

@@ -7,7 +7,8 @@ const WRITE_TIMEOUT_MS = 5000;
 /** What is registered at the other sidecar. */
 interface Registered {
 	reply: RegistrationReply;
-	health: InstanceHealth;
+	/** Undefined after a report that failed: the client may send it yet, with the registration. */
+	health: InstanceHealth | undefined;
 }
 
 /** The app that an instance is registered for: the other sidecar counts it below the app of this one's own token. */
@@ -53,8 +54,9 @@ export class UpstreamRegistrar implements Registrar {
 			this.#registered.delete(id);
 			throw new SpockError('NO_SUCH_SERVICE', `no instance is registered with the id ${id} at the upstream`);
 		}
-		if (known.health.status !== health.status || known.health.note !== health.note) {
+		if (known.health?.status !== health.status || known.health.note !== health.note) {
 			const { status, note } = health;
+			known.health = undefined;
 			known.reply = await this.#write(() =>
 				this.#registrar.report(
 					{ id, status, ...(note !== '' && { note }), ...this.#apps.get(id) },

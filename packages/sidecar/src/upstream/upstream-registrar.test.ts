@@ -1,0 +1,57 @@
+import type { InstanceDefinition } from '@spock/discovery';
+import { type RegistrationReply, type ReportServiceData, type ServiceRegistrar, SpockError } from '@spock/protocol';
+import { expect, it } from 'vitest';
+
+import { UpstreamRegistrar } from './upstream-registrar.ts';
+
+const reply: RegistrationReply = {
+	id: 'b1',
+	service: 'barista',
+	instance: 'node/b1',
+	state: 'registered',
+	error: null,
+};
+const TERMS = { ttlMs: 15_000, deregisterAfterMs: 60_000, owner: 'me' };
+const definition: InstanceDefinition = {
+	...{ service: 'barista', id: 'b1', host: '10.0.0.1', port: 8765, tags: [], meta: {} },
+	...{ weights: { passing: 1, warning: 1 }, bind: 'connection' },
+};
+const [passing, warning] = [
+	{ status: 'passing', note: '' },
+	{ status: 'warning', note: '' },
+] as const;
+
+/** Another sidecar that answers reports as `answer` says. */
+function open(answer: (report: ReportServiceData) => Promise<RegistrationReply>) {
+	const reported: string[] = [];
+	const other: ServiceRegistrar = {
+		register: async () => reply,
+		deregister: async () => null,
+		report: (report) => {
+			reported.push(report.status);
+			return answer(report);
+		},
+	};
+	return { reported, registrar: new UpstreamRegistrar(other, () => undefined) };
+}
+
+it('a status that is known to be there is not sent again', async () => {
+	const { registrar, reported } = open(async () => reply);
+	await registrar.register(definition, passing, TERMS);
+	await registrar.report('b1', passing);
+	await registrar.report('b1', warning);
+	await registrar.report('b1', warning);
+	expect(reported).toEqual(['warning']);
+});
+
+it('after a report that failed the next one is sent, also where it says what was there before', async () => {
+	const { registrar, reported } = open(async ({ status }) => {
+		// The client keeps it, and sends it with the registration on the next connection.
+		if (status === 'warning') throw new SpockError('OVERLOADED', 'too many requests in flight');
+		return reply;
+	});
+	await registrar.register(definition, passing, TERMS);
+	await expect(registrar.report('b1', warning)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+	await registrar.report('b1', passing);
+	expect(reported).toEqual(['warning', 'passing']);
+});

@@ -86,7 +86,7 @@ describe('a watcher', () => {
 		expect(dataOf(await client.next())['base']).toBe(again['revision']);
 	});
 
-	it('that does not know parts is told of what is too long, and its next delta builds on the mark', async () => {
+	it('that does not know parts is notified of what is too long, and its next delta builds on the mark', async () => {
 		await using running = await run();
 		running.source.publish('barista', MANY.slice(0, 10));
 		await using client = await running.watcher(['push', 'deltas'], SHORT_FRAME_BYTES);

@@ -1,14 +1,12 @@
 import type { RegistrationReply } from '@spock/protocol';
-import { FakeClock, settle } from '@spock/testkit';
+import { settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import { FakeRegistrar } from '../../test/fake-registrar.ts';
+import { barista, openRegistrations } from '../../test/open-registrations.ts';
 import type { OwnedInstance } from '../foundation/registrar.ts';
 import type { RegistrationHolder } from './registration-holders.ts';
-import { Registrations } from './registrations.ts';
 
 const GRACE_MS = 10_000;
-const barista = { service: 'barista', id: 'b1', port: 8765 };
 const moved = { ...barista, host: '6.6.6.6' };
 const denied = { code: 'ACL_DENIED', message: 'b1 is registered by another app; only that app may change it' };
 
@@ -24,18 +22,8 @@ function holder(app?: string): Holder {
 }
 
 function open() {
-	const clock = new FakeClock();
-	const registrar = new FakeRegistrar();
-	const registrations = new Registrations({
-		registrar,
-		owner: 'me',
-		clock,
-		random: () => 1,
-		ttlMs: 15_000,
-		reconnectGraceMs: GRACE_MS,
-	});
-	const known = () => registrar.known.get('b1');
-	return { clock, registrar, registrations, known };
+	const site = openRegistrations({ reconnectGraceMs: GRACE_MS });
+	return { ...site, known: () => site.registrar.known.get('b1') };
 }
 
 type Site = ReturnType<typeof open>;
@@ -227,9 +215,8 @@ describe('after a restart of the sidecar', () => {
 	});
 });
 
-it('where only named clients may register, one without the token of an app is refused, whoever it speaks for', async () => {
-	const { registrar } = open();
-	const registrations = new Registrations({ registrar, owner: 'me', registrationsNamedOnly: true });
+it('where only named clients may register, one without the token of an app is refused, for any app that it names', async () => {
+	const { registrar, registrations } = openRegistrations({ registrationsNamedOnly: true });
 	const message = expect.stringContaining('only for clients whose token has a name');
 	for (const data of [barista, { ...barista, app: 'till' }]) {
 		await expect(async () => registrations.claim(data, holder())).rejects.toMatchObject({

@@ -62,7 +62,7 @@ export interface RegisterServiceData {
 	readonly note?: string;
 	/**
 	 * For a sidecar that registers for its apps: for which of them, 1 to 512 printable characters. It counts below the app of the
-	 * caller's own token, as `node/till`: a caller can speak for nobody else.
+	 * caller's own token, as `node/till`: a caller can act for no other app.
 	 */
 	readonly app?: string;
 }

@@ -104,7 +104,7 @@ export class ConnectionRegistry {
 		return this.#connections.size;
 	}
 
-	/** How many clients there are, where they are many: what they are told, so that they do not all come back at the same moment. */
+	/** The number of clients, from CROWD_MIN on: sent to them, so that they do not all reconnect at the same moment. */
 	get crowd(): Pick<GoawayData, 'clients'> {
 		return this.size < CROWD_MIN ? {} : { clients: this.size };
 	}

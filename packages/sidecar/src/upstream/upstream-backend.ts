@@ -232,7 +232,7 @@ class RecentMax {
 		this.#now = Math.max(value, this.#now ?? 0);
 	}
 
-	/** Null if there is none. */
+	/** Null if nothing was added lately. */
 	max(nowMs: number): number | null {
 		this.#turn(nowMs);
 		return this.#now === null ? this.#before : Math.max(this.#now, this.#before ?? 0);

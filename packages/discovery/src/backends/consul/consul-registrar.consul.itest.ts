@@ -71,7 +71,7 @@ describe('the registrar of a real Consul', () => {
 			const checks = await (await fetch(`${consul.url}/v1/agent/checks`)).json();
 			return (checks as Record<string, { Status: string }>)['service:b1']?.Status;
 		};
-		await waitFor('that nobody keeps it up', async () => (await status()) === 'critical');
+		await waitFor('its expiry', async () => (await status()) === 'critical');
 		const elsewhere = new Registrations({ registrar, owner: 'another', ttlMs: 1000 });
 		await expect(elsewhere.claim(data, app('barista'))).rejects.toMatchObject(denied);
 		expect(await elsewhere.claim(data, app('till'))).toMatchObject({ state: 'registered' });

@@ -185,7 +185,7 @@ describe('as many queries as there is room for', () => {
 	});
 });
 
-it('those of an address that fails are asked again at the next one by 32 at once, and none is told of a failure', async () => {
+it('those of an address that fails are asked again at the next one 32 at once, and no caller sees a failure', async () => {
 	const clock = new FakeClock();
 	await using first = await startFakeConsul();
 	await using second = await startFakeConsul();

@@ -20,7 +20,7 @@ export interface SharedQuestionOptions {
 	readonly fetch: (index: 0, signal: AbortSignal) => Promise<FetchAnswer<Instances>>;
 	/** Asks for the service's own index and nothing else; undefined where that is no cheaper than to read it. */
 	readonly probe: ((signal: AbortSignal) => Promise<FetchAnswer<unknown>>) | undefined;
-	/** Whether it was answered before, here or by a query of its own: a name that nobody has may never be. */
+	/** Whether it was answered before, here or by a query of its own: an unknown name may never be. */
 	readonly isKnown: () => boolean;
 	/** Ends the question if nobody reads it any more; true if it did, and there is nothing to ask. */
 	readonly endIfUnread: () => boolean;

@@ -93,10 +93,13 @@ function snapshotFrom(members: Members, readInstances: () => readonly ServiceIns
 	const { service, revision, source, ageMs, verifiedAt, held, panic, oversize } = members;
 	if (typeof service !== 'string') throw wrong('service', 'a string');
 	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
+	const query = readQuery(service, members);
+	// Not with the spread first: each member that follows would change the shape of the object, and be slow.
 	return Object.freeze({
-		...readQuery(service, members),
+		service,
 		revision: revision as number,
 		instances: readInstances(),
+		...query,
 		source: readSource(source),
 		ageMs: readMs(ageMs),
 		verifiedAt: readMs(verifiedAt),
@@ -194,8 +197,12 @@ function readInstance(data: unknown, index: number): ServiceInstance {
 	const { weight, status, tags, meta, zone, datacenter } = members;
 	// An instance with an unknown status gets no work, which is the harmless mistake.
 	const known = status === undefined ? 'passing' : STATUSES.has(status) ? (status as InstanceStatus) : 'critical';
+	const { host, port, instance } = readPlace(members, `${path}.`);
+	// As in snapshotFrom: with a spread first it takes ten times as long.
 	return Object.freeze({
-		...readPlace(members, `${path}.`),
+		instance,
+		host,
+		port,
 		weight: isFrom0(weight) ? weight : 1,
 		status: known,
 		tags: readTags(tags),

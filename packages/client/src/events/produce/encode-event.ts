@@ -73,7 +73,13 @@ export function encodeWhole(
 		traceparent = readTraceContext(message.trace?.traceparent, undefined)?.traceparent;
 	}
 	const text = encodeEvent({
-		...{ stream: name, key, id, headers, at, traceparent, payload },
+		stream: name,
+		key,
+		id,
+		headers,
+		at,
+		traceparent,
+		payload,
 		version: version === 1 ? undefined : version,
 		encoding: isBytes ? 'base64' : undefined,
 	});

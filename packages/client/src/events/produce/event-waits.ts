@@ -119,7 +119,7 @@ export class EventWaits {
 	/** Waits for an event, which was accepted as `seq`, or is queued until there is room. */
 	forEvent(event: EncodedEvent, until: PublishLevel, seq: number | undefined, patience: Patience): Promise<void> {
 		return new Promise((resolve, reject) => {
-			const awaited: AwaitedEvent = { ...event, until, seq };
+			const awaited: AwaitedEvent = { until, seq, ...event };
 			const wait = this.#open('publish', awaited, patience, resolve, reject);
 			if (seq === undefined) {
 				this.#queuedBytes += event.bytes;

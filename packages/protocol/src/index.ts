@@ -40,6 +40,7 @@ export {
 	fitsFrame,
 	frameTooLargeError,
 	type PayloadText,
+	REPLY_AROUND,
 } from './frames/frame-encoder.ts';
 export { InFlightRing, type InFlightRingOptions } from './frames/in-flight-ring.ts';
 export {

@@ -29,9 +29,12 @@ export function encodeRequest(id: number, tail: string): string {
 	return `{"id":${id}${tail}`;
 }
 
+/** What is before and behind the payload of a reply, after its id. */
+export const REPLY_AROUND = [',"data":', '}\n'] as const;
+
 /** Everything of a reply after its id. Sidecars send the id as they received it. */
 export function encodeReplyTail(payload: PayloadText): string {
-	return `,"data":${payload}}\n`;
+	return REPLY_AROUND[0] + payload + REPLY_AROUND[1];
 }
 
 /** A reply line. */

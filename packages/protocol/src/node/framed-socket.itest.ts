@@ -86,6 +86,85 @@ describe('FramedSocket', () => {
 		expect(far.framed.bytesRead).toBe(near.framed.bytesWritten);
 	});
 
+	it('hands a long line over as the peer takes it, then what was written behind it, and then ends', async () => {
+		await using pair = await socketPair();
+		const near = collect(pair.near);
+		const long = `"${'é€😀x'.repeat(400_000)}"\n`;
+		let longestWrite = 0;
+		const write = pair.near.write.bind(pair.near);
+		pair.near.write = ((text: string, ...rest: []) => {
+			longestWrite = Math.max(longestWrite, text.length);
+			return write(text, ...rest);
+		}) as typeof pair.near.write;
+		near.framed.write('"first"\n');
+		near.framed.write(long);
+		near.framed.write('"between"\n');
+		near.framed.write(long);
+		near.framed.write('"last"\n');
+		const bytes = Buffer.byteLength(long) * 2 + Buffer.byteLength('"first"\n"between"\n"last"\n');
+		near.framed.end();
+		expect(near.framed.bufferedBytes + near.framed.bytesWritten).toBeGreaterThanOrEqual(bytes);
+		expect(near.framed.bytesWritten).toBeLessThan(bytes);
+		// The peer reads from now on.
+		const chunks: Buffer[] = [];
+		pair.far.on('data', (chunk: Buffer) => chunks.push(chunk));
+		await once(pair.far, 'end');
+		const sent = Buffer.concat(chunks).toString();
+		expect(sent === `"first"\n${long}"between"\n${long}"last"\n`).toBe(true);
+		expect(near.framed.bytesWritten).toBe(bytes);
+		expect(near.framed.bufferedBytes).toBe(0);
+		expect(longestWrite).toBeLessThanOrEqual(65_537);
+	});
+
+	it('reports that the peer has taken everything only after the last slice', async () => {
+		await using pair = await socketPair();
+		let drained = 0;
+		const framed: FramedSocket = new FramedSocket(pair.near, {
+			frame: () => undefined,
+			fault: () => undefined,
+			drained: () => {
+				drained++;
+				expect(framed.bufferedBytes).toBe(0);
+			},
+			closed: () => undefined,
+		});
+		framed.write(`${'x'.repeat(5_000_000)}\n`);
+		expect(framed.bufferedBytes).toBeGreaterThan(1_000_000);
+		pair.far.resume();
+		await waitFor('everything is taken', () => drained > 0);
+		expect(framed.bytesWritten).toBe(5_000_001);
+	});
+
+	it('forgets a long line when it is destroyed', async () => {
+		await using pair = await socketPair();
+		const { framed, closed } = collect(pair.near);
+		framed.write(`${'x'.repeat(5_000_000)}\n`);
+		framed.destroy();
+		await closed;
+		expect(framed.bufferedBytes).toBe(0);
+		expect(framed.bytesWritten).toBeLessThan(5_000_000);
+	});
+
+	it('writes bytes behind a long line, and all of it before it is muted', async () => {
+		await using pair = await socketPair();
+		const { framed } = collect(pair.near);
+		const long = `"${'x'.repeat(3_000_000)}"\n`;
+		framed.write(long);
+		framed.writeBytes(Buffer.from('"bytes"\n'));
+		framed.write(long);
+		framed.mute();
+		framed.write('"late"\n');
+		const chunks: Buffer[] = [];
+		let length = 0;
+		const expected = `${long}"bytes"\n${long}`;
+		pair.far.on('data', (chunk: Buffer) => {
+			chunks.push(chunk);
+			length += chunk.length;
+		});
+		await waitFor('all bytes', () => length >= expected.length);
+		expect(Buffer.concat(chunks).toString() === expected).toBe(true);
+	});
+
 	it('tells of its end once, with the reason it was given, and nothing after destroy', async () => {
 		await using pair = await socketPair();
 		const { framed, told, closed } = collect(pair.near);

@@ -1,6 +1,7 @@
 import type { Duplex, Readable } from 'node:stream';
 
 import { FrameDecoder, type FrameSink } from '../frames/frame-decoder.ts';
+import { HeldOutput, SLICE_CHARACTERS } from './held-output.ts';
 
 /**
  * What is written in one tick is sent in pieces: the peer then works on the first while this side still produces the rest.
@@ -42,6 +43,9 @@ export class FramedSocket {
 	readonly #events: FramedSocketEvents;
 	readonly #decoder: FrameDecoder;
 	#pending = '';
+	readonly #held = new HeldOutput();
+	/** This side ends when nothing is held any more. */
+	#endsWhenWritten = false;
 	#pieceCharacters = PIECE_CHARACTERS_MIN;
 	#tickCharacters = 0;
 	#flushQueued = false;
@@ -78,7 +82,7 @@ export class FramedSocket {
 
 	/** Frames and partial frames that the peer has not taken yet, in bytes (characters, for those not yet written). */
 	get bufferedBytes(): number {
-		return this.#socket.writableLength + this.#pending.length;
+		return this.#socket.writableLength + this.#held.bytes + this.#pending.length;
 	}
 
 	/** Bytes of an incomplete frame that are held. */
@@ -117,9 +121,17 @@ export class FramedSocket {
 		return this.#paused;
 	}
 
-	/** Sends a line, which ends with LF, with the others of this tick. Does nothing once `end` or `destroy` was called. */
+	/**
+	 * Sends a line, which ends with LF, or a piece of one, with the others of this tick. Does nothing once `end` or `destroy` was called.
+	 */
 	write(line: string): void {
 		if (!this.#writable) return;
+		if (line.length > SLICE_CHARACTERS) {
+			this.flush();
+			this.#held.push(line);
+			this.#writeHeld();
+			return;
+		}
 		this.#pending += line;
 		if (this.#pending.length >= this.#pieceCharacters) this.flush();
 		// What is written while a chunk is read is sent once it is read: with one call at a time a microtask on top of that
@@ -134,7 +146,7 @@ export class FramedSocket {
 	/** Sends whole lines as bytes, behind what is pending, and now. Nobody may change them any more. Else as `write`. */
 	writeBytes(lines: Uint8Array): void {
 		if (!this.#writable) return;
-		this.flush();
+		this.#flushAll();
 		this.#bytesWritten += lines.length;
 		this.#socket.write(lines);
 	}
@@ -145,11 +157,32 @@ export class FramedSocket {
 		if (text === '' || this.#closed) return;
 		this.#pending = '';
 		this.#tickCharacters += text.length;
+		if (this.#held.bytes > 0) this.#held.push(text);
+		else this.#put(text);
+	}
+
+	#put(text: string): void {
 		// Of the ASCII that nearly all frames are, latin1 is the same bytes as UTF-8, without the encoder's pass. Measuring
 		// the text tells ASCII from the rest, and costs a tenth of a regular expression.
 		const byteCount = Buffer.byteLength(text);
 		this.#bytesWritten += byteCount;
 		this.#socket.write(text, byteCount === text.length ? 'latin1' : 'utf8');
+	}
+
+	/** Writes what is held, until the peer has to take some of it. */
+	#writeHeld(): void {
+		while (!this.#socket.writableNeedDrain) {
+			const slice = this.#held.take();
+			if (slice === undefined) break;
+			this.#put(slice);
+		}
+		if (this.#endsWhenWritten && this.#held.bytes === 0) this.#socket.end();
+	}
+
+	/** Writes what is pending and all that is held, whether the peer takes it or not. */
+	#flushAll(): void {
+		this.flush();
+		if (this.#held.bytes > 0) this.#put(this.#held.takeAll());
 	}
 
 	/**
@@ -200,7 +233,7 @@ export class FramedSocket {
 	 */
 	mute(): void {
 		if (!this.#writable) return;
-		this.flush();
+		this.#flushAll();
 		this.#writable = false;
 		this.#muted = true;
 	}
@@ -211,7 +244,8 @@ export class FramedSocket {
 		this.flush();
 		this.#writable = false;
 		this.#muted = false;
-		this.#socket.end();
+		this.#endsWhenWritten = this.#held.bytes > 0;
+		if (!this.#endsWhenWritten) this.#socket.end();
 	}
 
 	/** Drops the connection and what is pending; no frame is passed on after it. `closed` follows. */
@@ -219,6 +253,7 @@ export class FramedSocket {
 		this.#writable = false;
 		this.#muted = false;
 		this.#pending = '';
+		this.#held.clear();
 		this.#error ??= error;
 		this.#decoder.stop();
 		this.#socket.destroy();
@@ -238,7 +273,8 @@ export class FramedSocket {
 	}
 
 	readonly #onDrain = (): void => {
-		this.#events.drained?.();
+		this.#writeHeld();
+		if (this.#held.bytes === 0 && !this.#socket.writableNeedDrain) this.#events.drained?.();
 	};
 
 	readonly #onEnd = (): void => {
@@ -257,6 +293,7 @@ export class FramedSocket {
 		this.#writable = false;
 		this.#muted = false;
 		this.#pending = '';
+		this.#held.clear();
 		this.#decoder.stop();
 		this.#input.off('data', this.receive);
 		this.#socket.off('drain', this.#onDrain);

@@ -1,9 +1,9 @@
 import {
 	encodeFailure,
-	encodeReplyTail,
 	fitsFrame,
 	frameTooLargeError,
 	isId,
+	REPLY_AROUND,
 	type Request,
 	SpockError,
 	splitTrace,
@@ -21,6 +21,8 @@ import { TracedRequests } from './traced-requests.ts';
 
 /** Characters of a message that fit into the shortest frame. */
 const FAILURE_LENGTH_MAX = 128;
+/** A longer payload is not copied into its reply. */
+const LONG_CHARACTERS = 65_536;
 
 /** What the requests of a connection need. */
 export interface RequestsContext {
@@ -36,7 +38,8 @@ export interface RequestsContext {
 
 /** The connection that sends the answers. */
 export interface RequestsPort extends Caller {
-	send(line: string): void;
+	/** Sends a line, or one of its pieces, which all go in one turn. */
+	send(text: string): void;
 	/** A waiting request was answered. */
 	settled(): void;
 }
@@ -246,15 +249,24 @@ export class Requests {
 		const isParted = answered instanceof PartedAnswer;
 		if (isParted) for (const line of answered.lines) this.#port.send(line);
 		const payload = isParted ? answered.last : answered;
-		const line = this.#heads.head(id) + encodeReplyTail(payload);
+		const [before, behind] = REPLY_AROUND;
+		const head = this.#heads.head(id) + before;
+		// A long payload stays the one string that other connections are sent as well.
+		const isLong = payload.length > LONG_CHARACTERS;
+		const line = isLong ? head : head + payload + behind;
+		const restBytes = isLong ? Buffer.byteLength(payload) + behind.length : 0;
 		const { frameBytesMax } = this.#port;
-		if (!fitsFrame(line, frameBytesMax)) {
+		if (!fitsFrame(line, frameBytesMax - restBytes)) {
 			this.#context.limited('frameBytesMax');
-			const error = frameTooLargeError('the answer', Buffer.byteLength(line) - 1, frameBytesMax);
+			const error = frameTooLargeError('the answer', Buffer.byteLength(line) + restBytes - 1, frameBytesMax);
 			this.#answerFailure(id, func, error, startedMs);
 			return false;
 		}
 		this.#port.send(line);
+		if (isLong) {
+			this.#port.send(payload);
+			this.#port.send(behind);
+		}
 		return true;
 	}
 

@@ -75,6 +75,7 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 	);
 	const eventsMetrics = settings.events.value === undefined ? undefined : new EventsMetrics();
 	let admin: { close(): Promise<void> } | undefined;
+	let isReplaced = false;
 	const sidecar: Sidecar = await asUsage(async () => {
 		const access = accessFrom(settings, onEvent);
 		logRisks(log, access.warnings);
@@ -108,8 +109,10 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 				metrics.observer,
 				{
 					phase: (phase) => {
-						// The successor needs the port.
-						if (phase === 'handing over') void admin?.close();
+						if (phase !== 'handing over') return;
+						isReplaced = true;
+						// The successor needs the port, unless it is in another pod: then the kubelet asks this one until its end.
+						if (!settings.stayWhenReplaced.value) void admin?.close();
 					},
 				},
 			]),
@@ -135,7 +138,7 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 	});
 	eventsMetrics?.register(metrics.registry, () => sidecar.events() as EventsStatus);
 	// Before anything is bound: a signal that comes while it starts must not be lost, least of all for process 1.
-	const stopListening = endWhenAsked(sidecar, log);
+	const signals = endWhenAsked(sidecar, log);
 	try {
 		// After the sockets in a take-over: the sidecar in place has the port until it leaves.
 		const isAdminLast = settings.takeOver.value;
@@ -147,7 +150,12 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 			announce(log, addresses, settings, backend);
 			announceGrpc(log, sidecar.frontAddresses);
 		}
-		return await sidecar.ended;
+		const exitCode = await sidecar.ended;
+		if (isReplaced && settings.stayWhenReplaced.value && !signals.isAsked()) {
+			log.info('replaced; waiting for a signal to exit');
+			await signals.asked();
+		}
+		return exitCode;
 	} catch (error) {
 		await endAtOnce(sidecar);
 		await source.close();
@@ -156,21 +164,45 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 		await admin?.close();
 		metrics.close();
 		limited.close();
-		stopListening();
+		signals.stop();
 	}
 }
 
-/** Ends the sidecar on a signal. Returns a function that removes the signal handlers. */
-function endWhenAsked(sidecar: Sidecar, log: Logger): () => void {
+/** The signals that ask for the end. */
+interface EndSignals {
+	isAsked(): boolean;
+	/** Resolves with the next one; keeps the process running until then. */
+	asked(): Promise<void>;
+	/** Removes the signal handlers. */
+	stop(): void;
+}
+
+/** Ends the sidecar on a signal. */
+function endWhenAsked(sidecar: Sidecar, log: Logger): EndSignals {
+	let isAsked = false;
+	let resume = (): void => undefined;
 	const onSignal = (signal: NodeJS.Signals): void => {
 		log.info({ signal }, 'signal received; shutting down');
+		isAsked = true;
 		sidecar.terminate();
+		resume();
 	};
 	process.on('SIGTERM', onSignal);
 	process.on('SIGINT', onSignal);
-	return () => {
-		process.off('SIGTERM', onSignal);
-		process.off('SIGINT', onSignal);
+	return {
+		isAsked: () => isAsked,
+		asked: async () => {
+			// Signal handlers alone do not keep a process running.
+			const running = setInterval(() => undefined, 2 ** 31 - 1);
+			await new Promise<void>((resolve) => {
+				resume = resolve;
+			});
+			clearInterval(running);
+		},
+		stop: () => {
+			process.off('SIGTERM', onSignal);
+			process.off('SIGINT', onSignal);
+		},
 	};
 }
 

@@ -6,7 +6,7 @@ import { makeAuthority, waitFor } from '@spock/testkit';
 
 import type { SharedSpock } from '../src/lookup-app-messages.ts';
 import type { PodMachine } from '../src/machine/pod-machine.ts';
-import { isReady, type Pod } from '../src/pod.ts';
+import { isReady, type Pod, type PodSpec, type Volume } from '../src/pod.ts';
 import type { Manifest } from '../src/static-pod.ts';
 
 const PORT = 7777;
@@ -16,8 +16,8 @@ const FILES = '/run/spock-node';
 const TOKENS = { 'app-one': 'the-token-of-the-first-app', 'app-two': 'the-token-of-the-second-app' };
 
 /**
- * The Spock of a node, by the manifests, under a kubelet that has no API server: files of the machine stand for its Secrets, and a
- * forwarder at the address of the node for its Service, which leads new connections to the pod that is ready.
+ * The Spock of a node, by the manifests, under a kubelet that has no API server: files of the machine stand for its Secrets, and, where
+ * it listens over TLS, a forwarder at the address of the node for its Service, which leads new connections to the pod that is ready.
  */
 export class NodeSpock implements AsyncDisposable {
 	readonly #machine: PodMachine;
@@ -46,6 +46,7 @@ export class NodeSpock implements AsyncDisposable {
 			['spock-tls/tls.crt', cert],
 			['spock-tls/tls.key', key],
 			['spock-tokens/tokens', tokens.join('\n')],
+			...Object.entries(TOKENS).map(([app, token]) => [`${app}/token`, token] as const),
 		] as const) {
 			await mkdir(join(FILES, path, '..'), { recursive: true });
 			await writeFile(join(FILES, path), text);
@@ -56,9 +57,17 @@ export class NodeSpock implements AsyncDisposable {
 		return node;
 	}
 
-	/** How an app asks it. */
+	/** How an app asks it over TLS. */
 	shared(app: keyof typeof TOKENS): SharedSpock {
 		return { host: this.#address, port: PORT, token: TOKENS[app], ca: this.#ca };
+	}
+
+	/** The manifests of an app with files in place of its Secret. */
+	client(app: keyof typeof TOKENS, manifests: readonly Manifest[]): readonly Manifest[] {
+		return withSpec(manifests, (spec) => ({
+			...spec,
+			volumes: (spec.volumes ?? []).map((volume) => (volume['secret'] === undefined ? volume : directory(volume, app))),
+		}));
 	}
 
 	/** Has a pod of it run, and the Service lead there once it is ready. */
@@ -78,12 +87,21 @@ export class NodeSpock implements AsyncDisposable {
 		this.#target = pod.status?.podIP ?? '';
 	}
 
+	/** Waits until the Spock of that pod has logged something. */
+	async logs(name: string, message: string): Promise<void> {
+		await waitFor(
+			`${name} to log "${message}"`,
+			() => this.#machine.record(name).sidecar.some((line) => line.includes(`"msg":"${message}"`)),
+			WAIT_MS,
+		);
+	}
+
 	/** Has that pod end; gives the exit code of its Spock. */
 	async remove(name: string): Promise<number | undefined> {
 		await this.#machine.kubelet.remove(name);
 		const exit = await waitFor(
 			`${name} to end`,
-			() => this.#machine.record(name).containers.find(({ kind }) => kind === 'exit'),
+			() => this.#machine.record(name).containers.find(({ container, kind }) => container === 'sidecar' && kind === 'exit'),
 			WAIT_MS,
 		);
 		return exit.exitCode;
@@ -116,9 +134,7 @@ export class NodeSpock implements AsyncDisposable {
 				...others,
 				containers,
 				volumes: volumes.map((volume) =>
-					volume['secret'] === undefined
-						? volume
-						: { name: volume.name, hostPath: { path: join(FILES, volume.name), type: 'Directory' } },
+					volume['secret'] === undefined ? volume : directory(volume, volume.name),
 				),
 			},
 		};
@@ -141,20 +157,28 @@ export class NodeSpock implements AsyncDisposable {
 	}
 }
 
+/** A directory of the machine in place of a Secret. */
+function directory({ name }: Volume, of: string): Volume {
+	return { name, hostPath: { path: join(FILES, of), type: 'Directory' } };
+}
+
 /** The manifests of an app without its sidecar. */
 export function withoutSidecar(manifests: readonly Manifest[]): readonly Manifest[] {
+	return withSpec(manifests, ({ initContainers: _, volumes = [], containers, ...others }) => ({
+		...others,
+		containers: containers.map((container) => ({
+			...container,
+			volumeMounts: container.volumeMounts?.filter(({ name }) => name !== 'uds') ?? [],
+		})),
+		volumes: volumes.filter(({ name }) => name !== 'uds'),
+	}));
+}
+
+/** With the pods of the Deployment changed. */
+function withSpec(manifests: readonly Manifest[], change: (spec: PodSpec) => PodSpec): readonly Manifest[] {
 	return manifests.map((manifest) => {
 		if (manifest.kind !== 'Deployment') return manifest;
 		const spec = manifest.spec as { readonly template: Pick<Pod, 'spec'> };
-		const { initContainers: _, volumes = [], containers, ...others } = spec.template.spec;
-		const own = containers.map((container) => ({
-			...container,
-			volumeMounts: container.volumeMounts?.filter(({ name }) => name !== 'uds') ?? [],
-		}));
-		const template = {
-			...spec.template,
-			spec: { ...others, containers: own, volumes: volumes.filter(({ name }) => name !== 'uds') },
-		};
-		return { ...manifest, spec: { ...spec, template } };
+		return { ...manifest, spec: { ...spec, template: { ...spec.template, spec: change(spec.template.spec) } } };
 	});
 }

@@ -1,3 +1,4 @@
+import { waitFor } from '@spock/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { ContainerEvent } from '../src/machine/container-events.ts';
@@ -6,6 +7,7 @@ import { readRendered, renderedDirectory } from '../src/manifests.ts';
 import { isReady } from '../src/pod.ts';
 import { documentedProbes } from './grpc-probes.ts';
 import { NodeSpock, withoutSidecar } from './node-spock.ts';
+import { RegistrationWatch } from './registration-watch.ts';
 import { ADDRESS, RunningPod, SERVICE } from './running-pod.ts';
 
 /** A tally is some milliseconds late on a busy machine, and the kubelet's and the app's clocks are read one after the other. */
@@ -14,6 +16,7 @@ const SLACK_MS = 250;
 const directory = renderedDirectory(process.env);
 const native = readRendered(directory, 'consul-agent-on-node');
 const ordinary = readRendered(directory, 'without-native-sidecars');
+const APPS = ['app-one', 'app-two'] as const;
 let machine: PodMachine;
 
 beforeAll(async () => {
@@ -205,12 +208,12 @@ describe('a pod with two ordinary containers', () => {
 });
 
 describe('two pods of apps that ask the Spock of their node', () => {
-	it('have no lookup fail while it is replaced by the next one, and live answers soon', async () => {
+	it('have no lookup fail while it is replaced by the next one, stay registered, and have live answers soon', async () => {
 		const address = process.env['SPOCK_MACHINE_ADDRESS'] ?? '';
 		await using node = await NodeSpock.prepare(machine, address, readRendered(directory, 'node'));
 		await node.place('node-before');
 		const apps = await Promise.all(
-			(['app-one', 'app-two'] as const).map((name) =>
+			APPS.map((name) =>
 				RunningPod.start(machine, withoutSidecar(native), {
 					title: `the Spock of the node is replaced: ${name}`,
 					name,
@@ -218,6 +221,7 @@ describe('two pods of apps that ask the Spock of their node', () => {
 				}),
 			),
 		);
+		await using registrations = await watchRegistrations();
 		// As a DaemonSet with maxSurge does it: the next one is ready before the one in place is told to end.
 		await node.place('node-after');
 		const replacedAtMs = Date.now();
@@ -229,6 +233,9 @@ describe('two pods of apps that ask the Spock of their node', () => {
 			await app.is('live answers after that', () =>
 				app.tallies(goneAtMs).some(({ lookups, stale }) => lookups > 0 && stale === 0),
 			);
+		}
+		expect(registrations.losses).toEqual([]);
+		for (const app of apps) {
 			await app.remove();
 			expect((await app.container('app', 'exit')).exitCode).toBe(0);
 			const { lookups, failed } = app.tell();
@@ -237,7 +244,65 @@ describe('two pods of apps that ask the Spock of their node', () => {
 		}
 		expect(await node.remove('node-after')).toBe(0);
 	});
+
+	it('have no lookup and no call fail while the next one takes the socket over, and stay registered', async () => {
+		const address = process.env['SPOCK_MACHINE_ADDRESS'] ?? '';
+		await using node = await NodeSpock.prepare(machine, address, readRendered(directory, 'node-socket'));
+		await node.place('socket-before');
+		const client = readRendered(directory, 'spock-on-node-socket');
+		const apps = await Promise.all(
+			APPS.map((name) =>
+				RunningPod.start(machine, node.client(name, client), {
+					title: `the Spock of the node is taken over: ${name}`,
+					name: `socket-${name}`,
+					shared: { tokenFile: '/etc/spock/node/token' },
+				}),
+			),
+		);
+		await using registrations = await watchRegistrations('socket-');
+		const takenOverAtMs = Date.now();
+		for (const app of apps) app.note('the next Spock is placed', takenOverAtMs);
+		await node.place('socket-after');
+		// It would take the socket back if it exited, and the kubelet started it again.
+		await node.logs('socket-before', 'replaced; waiting for a signal to exit');
+		expect(machine.record('socket-before').containers).toMatchObject([
+			{ container: 'socket-directory', kind: 'start' },
+			{ container: 'socket-directory', kind: 'exit', exitCode: 0 },
+			{ container: 'sidecar', kind: 'start' },
+		]);
+		await machine.containerStatus('socket-before', 'sidecar', 'running, not ready', ({ ready, state, restartCount }) => {
+			return state.running !== undefined && !ready && restartCount === 0;
+		});
+		expect(await node.remove('socket-before')).toBe(0);
+		const goneAtMs = Date.now();
+		for (const app of apps) {
+			app.note('the Spock that was taken over has ended', goneAtMs);
+			await app.is('live answers and calls after that', () =>
+				app.tallies(goneAtMs).some(({ lookups, calls, stale }) => lookups > 0 && calls > 0 && stale === 0),
+			);
+		}
+		expect(registrations.losses).toEqual([]);
+		for (const app of apps) {
+			await app.remove();
+			expect((await app.container('app', 'exit')).exitCode).toBe(0);
+			const { lookups, calls, failed } = app.tell();
+			expect(failed).toBe(0);
+			expect(Math.min(lookups, calls)).toBeGreaterThan(100);
+		}
+		expect(await node.remove('socket-after')).toBe(0);
+	});
 });
+
+/** Of both apps, once each has registered itself by its token, with the address of its pod. */
+async function watchRegistrations(prefix = ''): Promise<RegistrationWatch> {
+	const names = APPS.map((app) => `${prefix}${app}`);
+	const watch = await RegistrationWatch.begin(machine.consul.url, names);
+	for (const [at, name] of names.entries()) {
+		const address = await waitFor(`the address of ${name}`, async () => (await machine.pod(name))?.status?.podIP);
+		expect(watch.registered[name]).toEqual({ app: APPS[at], address });
+	}
+	return watch;
+}
 
 /** Both containers end, the sidecar after the app and by itself. Gives the app's end. */
 async function expectEnds(

@@ -73,36 +73,25 @@ export class NodeSpock implements AsyncDisposable {
 	/** Has a pod of it run, and the Service lead there once it is ready. */
 	async place(name: string): Promise<void> {
 		await this.#machine.kubelet.place(this.#pod(name));
-		const pod = await waitFor(
-			`${name} to be ready`,
-			async () => {
-				const found = await this.#machine.pod(name);
-				return found !== undefined && isReady(found) ? found : undefined;
-			},
-			WAIT_MS,
-		).catch((error: Error) => {
-			const { containers, sidecar } = this.#machine.record(name);
-			throw new Error(`${error.message}: ${JSON.stringify({ containers, sidecar })}`, { cause: error });
+		const pod = await this.#wait(name, 'to be ready', async () => {
+			const found = await this.#machine.pod(name);
+			return found !== undefined && isReady(found) ? found : undefined;
 		});
 		this.#target = pod.status?.podIP ?? '';
 	}
 
 	/** Waits until the Spock of that pod has logged something. */
 	async logs(name: string, message: string): Promise<void> {
-		await waitFor(
-			`${name} to log "${message}"`,
-			() => this.#machine.record(name).sidecar.some((line) => line.includes(`"msg":"${message}"`)),
-			WAIT_MS,
+		await this.#wait(name, `to log "${message}"`, () =>
+			this.#machine.record(name).sidecar.some((line) => line.includes(`"msg":"${message}"`)),
 		);
 	}
 
 	/** Has that pod end; gives the exit code of its Spock. */
 	async remove(name: string): Promise<number | undefined> {
 		await this.#machine.kubelet.remove(name);
-		const exit = await waitFor(
-			`${name} to end`,
-			() => this.#machine.record(name).containers.find(({ container, kind }) => container === 'sidecar' && kind === 'exit'),
-			WAIT_MS,
+		const exit = await this.#wait(name, 'to end', () =>
+			this.#machine.record(name).containers.find(({ container, kind }) => container === 'sidecar' && kind === 'exit'),
 		);
 		return exit.exitCode;
 	}
@@ -110,6 +99,18 @@ export class NodeSpock implements AsyncDisposable {
 	async [Symbol.asyncDispose](): Promise<void> {
 		for (const socket of this.#sockets) socket.destroy();
 		await new Promise((resolve) => this.#service.close(resolve));
+	}
+
+	/** With what is known of the pod where it is in vain. */
+	async #wait<T>(
+		name: string,
+		what: string,
+		probe: () => T | undefined | false | Promise<T | undefined | false>,
+	): Promise<T> {
+		return waitFor(`${name} ${what}`, probe, WAIT_MS).catch((error: Error) => {
+			const { containers, sidecar } = this.#machine.record(name);
+			throw new Error(`${error.message}: ${JSON.stringify({ containers, sidecar })}`, { cause: error });
+		});
 	}
 
 	/** As the manifest has it, but for what only an API server can give: Secrets, a service account, and so the login at Consul. */

@@ -1,13 +1,5 @@
 import { settings } from '../../packages/sidecar/src/cli/settings/settings.ts';
-import {
-	appOf,
-	bytesOf,
-	type Container,
-	type Pod,
-	type SecurityContext,
-	sidecarOf,
-	variable,
-} from './pod.ts';
+import { appOf, bytesOf, type Container, type Pod, type SecurityContext, sidecarOf, variable } from './pod.ts';
 
 const SOCKET_DIRECTORY = '/uds';
 /** What the process takes at most beside unread output; at rest it is 72 MB. */
@@ -146,9 +138,10 @@ function listenRules(pod: Pod, node: Container): string[] {
 		'it listens over TLS for other machines': port !== undefined && variable(node, 'SPOCK_LISTEN_ANY') === 'true',
 		'the port spock is that of SPOCK_LISTEN':
 			node.ports?.some(({ name, containerPort }) => name === 'spock' && String(containerPort) === port) === true,
-		'certificate and key are in Secrets, read-only, which its group can read': ['SPOCK_TLS_CERT', 'SPOCK_TLS_KEY'].every(
-			(name) => isSecret(pod, node, name),
-		),
+		'certificate and key are in Secrets, read-only, which its group can read': [
+			'SPOCK_TLS_CERT',
+			'SPOCK_TLS_KEY',
+		].every((name) => isSecret(pod, node, name)),
 	});
 }
 
@@ -168,7 +161,8 @@ function nodeSocketRules({ spec }: Pod, node: Container): string[] {
 			variable(node, 'SPOCK_TAKE_OVER') === 'true' && variable(node, 'SPOCK_STAY_WHEN_REPLACED') === 'true',
 		'the socket has the group of its pod': runAsGroup !== undefined && runAsGroup === spec.securityContext?.fsGroup,
 		'one init container gives it the directory': others.length === 0 && mountOf(init) === SOCKET_DIRECTORY,
-		'the directory is for its user and group': init?.command?.at(-1)?.includes(`, ${runAsUser}, ${runAsGroup})`) === true,
+		'the directory is for its user and group':
+			init?.command?.at(-1)?.includes(`, ${runAsUser}, ${runAsGroup})`) === true,
 		'root may do that alone':
 			onlyOwner?.readOnlyRootFilesystem === true &&
 			onlyOwner.allowPrivilegeEscalation === false &&
@@ -194,7 +188,8 @@ export function brokenNodeClientRules(pod: Pod, node: Pod): string[] {
 			'the directory is that of the Spock': directory(pod) !== undefined && directory(pod) === directory(node),
 			'the app finds the socket where that of a sidecar would be': mount?.mountPath === SOCKET_DIRECTORY,
 			'the app cannot replace the socket': mount?.readOnly === true,
-			'the app is not the user of the Spock': app.securityContext?.runAsUser !== sidecarOf(node)?.securityContext?.runAsUser,
+			'the app is not the user of the Spock':
+				app.securityContext?.runAsUser !== sidecarOf(node)?.securityContext?.runAsUser,
 			'the app has the group of the socket':
 				spec.securityContext?.fsGroup !== undefined &&
 				spec.securityContext.fsGroup === sidecarOf(node)?.securityContext?.runAsGroup,

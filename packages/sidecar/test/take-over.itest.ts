@@ -275,6 +275,22 @@ describe('sidecar start --take-over', () => {
 		expect(readdirSync(place.directory)).toEqual(['services.json', 'sidecar.sock', 'sidecar.sock.take-over']);
 	});
 
+	it('one that stays when replaced exits with 1 when the one in its place has gone, so that it is started again', async () => {
+		await using place = await tempSocket();
+		const services = servicesFile(place);
+		await using old = await startSidecar(place.path, ['--services', services, '--stay-when-replaced']);
+		await using next = takeOver(place.path, '--services', services);
+		await listening(next);
+		await waitFor('that it waits', () => old.stdout().includes('replaced; waiting for a signal to exit'));
+		expect(await next.stop('SIGKILL')).toMatchObject({ exitCode: null });
+		const { exitCode, stdout } = await old.finished;
+		expect([exitCode, stdout]).toEqual([1, expect.stringContaining('successor is gone; exiting to be restarted')]);
+		await using again = takeOver(place.path, '--services', services);
+		await listening(again);
+		await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
+		expect(await asked.finished).toMatchObject({ exitCode: 0 });
+	});
+
 	it('one that stays when replaced, and is asked to end while clients still leave, does not wait for another signal', async () => {
 		await using place = await tempSocket();
 		const services = servicesFile(place);

@@ -73,11 +73,16 @@ export class NodeSpock implements AsyncDisposable {
 	/** Has a pod of it run, and the Service lead there once it is ready. */
 	async place(name: string): Promise<void> {
 		await this.#machine.kubelet.place(this.#pod(name));
-		const pod = await this.#wait(name, 'to be ready', async () => {
+		const { status } = await this.ready(name);
+		this.#target = status?.podIP ?? '';
+	}
+
+	/** Waits until that pod is ready. */
+	ready(name: string): Promise<Pod> {
+		return this.#wait(name, 'to be ready', async () => {
 			const found = await this.#machine.pod(name);
 			return found !== undefined && isReady(found) ? found : undefined;
 		});
-		this.#target = pod.status?.podIP ?? '';
 	}
 
 	/** Waits until the Spock of that pod has logged something. */
@@ -134,9 +139,7 @@ export class NodeSpock implements AsyncDisposable {
 			spec: {
 				...others,
 				containers,
-				volumes: volumes.map((volume) =>
-					volume['secret'] === undefined ? volume : directory(volume, volume.name),
-				),
+				volumes: volumes.map((volume) => (volume['secret'] === undefined ? volume : directory(volume, volume.name))),
 			},
 		};
 	}

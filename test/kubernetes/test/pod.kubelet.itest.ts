@@ -1,13 +1,12 @@
-import { waitFor } from '@spock/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { ContainerEvent } from '../src/machine/container-events.ts';
 import { PodMachine } from '../src/machine/pod-machine.ts';
 import { readRendered, renderedDirectory } from '../src/manifests.ts';
 import { isReady } from '../src/pod.ts';
+import { APPS, haveLiveCalls, startAtSocket, watchRegistrations } from './apps-of-node.ts';
 import { documentedProbes } from './grpc-probes.ts';
 import { NodeSpock, withoutSidecar } from './node-spock.ts';
-import { RegistrationWatch } from './registration-watch.ts';
 import { ADDRESS, RunningPod, SERVICE } from './running-pod.ts';
 
 /** A tally is some milliseconds late on a busy machine, and the kubelet's and the app's clocks are read one after the other. */
@@ -16,7 +15,6 @@ const SLACK_MS = 250;
 const directory = renderedDirectory(process.env);
 const native = readRendered(directory, 'consul-agent-on-node');
 const ordinary = readRendered(directory, 'without-native-sidecars');
-const APPS = ['app-one', 'app-two'] as const;
 let machine: PodMachine;
 
 beforeAll(async () => {
@@ -209,8 +207,7 @@ describe('a pod with two ordinary containers', () => {
 
 describe('two pods of apps that ask the Spock of their node', () => {
 	it('have no lookup fail while it is replaced by the next one, stay registered, and have live answers soon', async () => {
-		const address = process.env['SPOCK_MACHINE_ADDRESS'] ?? '';
-		await using node = await NodeSpock.prepare(machine, address, readRendered(directory, 'node'));
+		await using node = await NodeSpock.prepare(machine, nodeAddress(), readRendered(directory, 'node'));
 		await node.place('node-before');
 		const apps = await Promise.all(
 			APPS.map((name) =>
@@ -221,7 +218,7 @@ describe('two pods of apps that ask the Spock of their node', () => {
 				}),
 			),
 		);
-		await using registrations = await watchRegistrations();
+		await using registrations = await watchRegistrations(machine);
 		// As a DaemonSet with maxSurge does it: the next one is ready before the one in place is told to end.
 		await node.place('node-after');
 		const replacedAtMs = Date.now();
@@ -246,41 +243,16 @@ describe('two pods of apps that ask the Spock of their node', () => {
 	});
 
 	it('have no lookup and no call fail while the next one takes the socket over, and stay registered', async () => {
-		const address = process.env['SPOCK_MACHINE_ADDRESS'] ?? '';
-		await using node = await NodeSpock.prepare(machine, address, readRendered(directory, 'node-socket'));
+		await using node = await NodeSpock.prepare(machine, nodeAddress(), readRendered(directory, 'node-socket'));
 		await node.place('socket-before');
-		const client = readRendered(directory, 'spock-on-node-socket');
-		const apps = await Promise.all(
-			APPS.map((name) =>
-				RunningPod.start(machine, node.client(name, client), {
-					title: `the Spock of the node is taken over: ${name}`,
-					name: `socket-${name}`,
-					shared: { tokenFile: '/etc/spock/node/token' },
-				}),
-			),
-		);
-		await using registrations = await watchRegistrations('socket-');
-		const takenOverAtMs = Date.now();
-		for (const app of apps) app.note('the next Spock is placed', takenOverAtMs);
-		await node.place('socket-after');
-		// It would take the socket back if it exited, and the kubelet started it again.
-		await node.logs('socket-before', 'replaced; waiting for a signal to exit');
-		expect(machine.record('socket-before').containers).toMatchObject([
-			{ container: 'socket-directory', kind: 'start' },
-			{ container: 'socket-directory', kind: 'exit', exitCode: 0 },
-			{ container: 'sidecar', kind: 'start' },
-		]);
-		await machine.containerStatus('socket-before', 'sidecar', 'running, not ready', ({ ready, state, restartCount }) => {
-			return state.running !== undefined && !ready && restartCount === 0;
+		const apps = await startAtSocket(machine, node, {
+			title: 'the Spock of the node is taken over',
+			prefix: 'socket-',
 		});
+		await using registrations = await watchRegistrations(machine, 'socket-');
+		await takeSocketOver(node, apps, 'socket');
 		expect(await node.remove('socket-before')).toBe(0);
-		const goneAtMs = Date.now();
-		for (const app of apps) {
-			app.note('the Spock that was taken over has ended', goneAtMs);
-			await app.is('live answers and calls after that', () =>
-				app.tallies(goneAtMs).some(({ lookups, calls, stale }) => lookups > 0 && calls > 0 && stale === 0),
-			);
-		}
+		await haveLiveCalls(apps, 'the Spock that was taken over has ended');
 		expect(registrations.losses).toEqual([]);
 		for (const app of apps) {
 			await app.remove();
@@ -291,17 +263,41 @@ describe('two pods of apps that ask the Spock of their node', () => {
 		}
 		expect(await node.remove('socket-after')).toBe(0);
 	});
+
+	it('are served at the socket by the one in place before, when the next one is taken away again', async () => {
+		await using node = await NodeSpock.prepare(machine, nodeAddress(), readRendered(directory, 'node-socket'));
+		await node.place('undo-before');
+		const apps = await startAtSocket(machine, node, {
+			title: 'an upgrade of the Spock of the node is undone',
+			prefix: 'undo-',
+		});
+		await using registrations = await watchRegistrations(machine, 'undo-');
+		await takeSocketOver(node, apps, 'undo');
+		expect(await node.remove('undo-after')).toBe(0);
+		await node.ready('undo-before');
+		await haveLiveCalls(apps, 'the Spock in place before serves again');
+		expect(registrations.losses).toEqual([]);
+		for (const app of apps) {
+			await app.remove();
+			expect((await app.container('app', 'exit')).exitCode).toBe(0);
+			expect(app.tell().failed).toBe(0);
+		}
+		await node.remove('undo-before');
+	});
 });
 
-/** Of both apps, once each has registered itself by its token, with the address of its pod. */
-async function watchRegistrations(prefix = ''): Promise<RegistrationWatch> {
-	const names = APPS.map((app) => `${prefix}${app}`);
-	const watch = await RegistrationWatch.begin(machine.consul.url, names);
-	for (const [at, name] of names.entries()) {
-		const address = await waitFor(`the address of ${name}`, async () => (await machine.pod(name))?.status?.podIP);
-		expect(watch.registered[name]).toEqual({ app: APPS[at], address });
-	}
-	return watch;
+function nodeAddress(): string {
+	return process.env['SPOCK_MACHINE_ADDRESS'] ?? '';
+}
+
+/** As a DaemonSet with maxSurge has it: two pods are there at once, and the first is not started again. */
+async function takeSocketOver(node: NodeSpock, apps: readonly RunningPod[], name: string): Promise<void> {
+	for (const app of apps) app.note('the next Spock is placed', Date.now());
+	await node.place(`${name}-after`);
+	await node.logs(`${name}-before`, 'replaced; waiting for a signal to exit');
+	await machine.containerStatus(`${name}-before`, 'sidecar', 'running, not ready', ({ ready, state, restartCount }) => {
+		return state.running !== undefined && !ready && restartCount === 0;
+	});
 }
 
 /** Both containers end, the sidecar after the app and by itself. Gives the app's end. */

@@ -68,7 +68,7 @@ export const takeOverSettings = {
 	stayWhenReplaced: {
 		kind: 'boolean',
 		default: false,
-		help: 'after a take-over, wait for SIGTERM instead of exiting, with the admin port open: the kubelet would start the old one again',
+		help: 'after a take-over, wait for SIGTERM, or for the end of the new sidecar, instead of exiting: the kubelet would start the old one again',
 	},
 } as const;
 

@@ -14,15 +14,16 @@ import { observeAll, type SidecarObserver } from '../../foundation/observer.ts';
 import type { SidecarListen } from '../../listen/listener.ts';
 import { createSidecar, type Sidecar } from '../../sidecar.ts';
 import type { TakeOverEvent, TakeOverOptions } from '../../take-over/take-over.ts';
+import { untilAbandoned } from '../../take-over/until-abandoned.ts';
 import { UpstreamBackend } from '../../upstream/upstream-backend.ts';
 import { connectionLog, logTakeOver } from '../log/connection-log.ts';
 import { logDiscovery } from '../log/discovery-log.ts';
 import { LimitedLog } from '../log/limited-log.ts';
 import { createLogger } from '../log/logger.ts';
-import { asUsage } from '../output/output.ts';
+import { asUsage, EXIT } from '../output/output.ts';
 import { unknownVariables } from '../settings/resolve-settings.ts';
 import type { Settings } from '../settings/settings.ts';
-import { accessFrom, listenAddresses, logRisks } from './access.ts';
+import { accessFrom, listenAddresses, logRisks, socketPathOf } from './access.ts';
 import { announce } from './announce.ts';
 import { createBackend } from './create-backend.ts';
 import { createRegistrations, sourceOptionsOf } from './discovery-options.ts';
@@ -138,7 +139,7 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 	});
 	eventsMetrics?.register(metrics.registry, () => sidecar.events() as EventsStatus);
 	// Before anything is bound: a signal that comes while it starts must not be lost, least of all for process 1.
-	const signals = endWhenAsked(sidecar, log);
+	const { asked, stopListening } = endWhenAsked(sidecar, log);
 	try {
 		// After the sockets in a take-over: the sidecar in place has the port until it leaves.
 		const isAdminLast = settings.takeOver.value;
@@ -151,11 +152,8 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 			announceGrpc(log, sidecar.frontAddresses);
 		}
 		const exitCode = await sidecar.ended;
-		if (isReplaced && settings.stayWhenReplaced.value && !signals.isAsked()) {
-			log.info('replaced; waiting for a signal to exit');
-			await signals.asked();
-		}
-		return exitCode;
+		const isStaying = isReplaced && settings.stayWhenReplaced.value && !asked.aborted;
+		return isStaying ? await stayReplaced(settings, log, asked) : exitCode;
 	} catch (error) {
 		await endAtOnce(sidecar);
 		await source.close();
@@ -164,46 +162,37 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 		await admin?.close();
 		metrics.close();
 		limited.close();
-		signals.stop();
+		stopListening();
 	}
 }
 
-/** The signals that ask for the end. */
-interface EndSignals {
-	isAsked(): boolean;
-	/** Resolves with the next one; keeps the process running until then. */
-	asked(): Promise<void>;
-	/** Removes the signal handlers. */
-	stop(): void;
-}
-
-/** Ends the sidecar on a signal. */
-function endWhenAsked(sidecar: Sidecar, log: Logger): EndSignals {
-	let isAsked = false;
-	let resume = (): void => undefined;
+/** Ends the sidecar on a signal, of which `asked` knows. Returns a function that removes the signal handlers as well. */
+function endWhenAsked(sidecar: Sidecar, log: Logger): { readonly asked: AbortSignal; stopListening(): void } {
+	const asking = new AbortController();
 	const onSignal = (signal: NodeJS.Signals): void => {
 		log.info({ signal }, 'signal received; shutting down');
-		isAsked = true;
+		asking.abort();
 		sidecar.terminate();
-		resume();
 	};
 	process.on('SIGTERM', onSignal);
 	process.on('SIGINT', onSignal);
 	return {
-		isAsked: () => isAsked,
-		asked: async () => {
-			// Signal handlers alone do not keep a process running.
-			const running = setInterval(() => undefined, 2 ** 31 - 1);
-			await new Promise<void>((resolve) => {
-				resume = resolve;
-			});
-			clearInterval(running);
-		},
-		stop: () => {
+		asked: asking.signal,
+		stopListening: () => {
 			process.off('SIGTERM', onSignal);
 			process.off('SIGINT', onSignal);
 		},
 	};
+}
+
+/** Of a sidecar that was replaced, for a supervisor that starts again what has exited. Gives the exit code. */
+async function stayReplaced(settings: Settings, log: Logger, asked: AbortSignal): Promise<number> {
+	const path = socketPathOf(settings);
+	log.info('replaced; waiting for a signal to exit');
+	if (path !== undefined) await untilAbandoned({ path, clock: systemClock, signal: asked });
+	if (asked.aborted) return EXIT.ok;
+	log.warn('successor is gone; exiting to be restarted');
+	return EXIT.failure;
 }
 
 /** Releases whatever it has bound, so that the process can end, without waiting for clients. */

@@ -1,5 +1,5 @@
 // `npm run suite kubelet`: pods of the manifests under a real kubelet, with containerd and a real Consul agent, on a machine of namespaces:
-// start order, kills of the sidecar, ends. The first run builds Kubernetes and Consul; after that it takes three minutes.
+// start order, kills of the sidecar, ends, and one Spock for a node. The first run builds Kubernetes and Consul; after that it takes four minutes.
 // Needs Linux and root, and what `npm run image` needs. Arguments go to vitest: `npm run suite -- kubelet -t Job`.
 import { join } from 'node:path';
 

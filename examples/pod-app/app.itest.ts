@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { spawnProcess, startSidecar, tempSocket, waitFor } from '@spock/testkit';
@@ -31,4 +33,17 @@ it('the pod app ends by itself when it is a job, and counts what fails', async (
 	const end = last(stdout);
 	expect(end['failed']).toBe(end['lookups']);
 	expect(end['errors']).toHaveProperty('NO_SUCH_SERVICE');
+});
+
+it('the pod app shows the token of its file to a Spock that asks for one', async () => {
+	await using place = await tempSocket();
+	const token = join(place.directory, 'token');
+	await writeFile(token, 'the-token-of-the-app\n');
+	const guarded = ['--backend', 'local', '--services', services, '--token-on-socket'];
+	await using _sidecar = await startSidecar(place.path, guarded, { env: { SPOCK_TOKEN: 'the-token-of-the-app' } });
+	const env = { SPOCK_SOCKET: place.path, APP_TOKEN_FILE: token, APP_RUN_MS: '50', APP_DRAIN_MS: '0' };
+	await using run = spawnProcess(process.execPath, [app], { env });
+	const { exitCode, stdout } = await run.finished;
+	expect(exitCode).toBe(0);
+	expect(last(stdout)).toMatchObject({ failed: 0, questionsFailed: 0, errors: {} });
 });

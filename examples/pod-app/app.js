@@ -3,10 +3,13 @@
 // leaves as an app should: after SIGTERM it finishes what it does, with lookups, then closes its connection and ends.
 //   node examples/pod-app/app.js
 // APP_SERVICE names the service (barista). APP_DRAIN_MS is how long it goes on after SIGTERM (1500), APP_RUN_MS after what time
-// it ends by itself, as a job does (never); APP_ON_SIGTERM=ignore plays an app that does not listen.
+// it ends by itself, as a job does (never); APP_ON_SIGTERM=ignore plays an app that does not listen. APP_TOKEN_FILE has the token that a
+// Spock of the node asks for.
+import { readFile } from 'node:fs/promises';
+
 import { connect } from '@spock/client';
 
-const { APP_SERVICE: service = 'barista', APP_DRAIN_MS, APP_RUN_MS, APP_ON_SIGTERM } = process.env;
+const { APP_SERVICE: service = 'barista', APP_DRAIN_MS, APP_RUN_MS, APP_ON_SIGTERM, APP_TOKEN_FILE } = process.env;
 const drainMs = Number(APP_DRAIN_MS ?? 1500);
 /** A turn is a look into the snapshot; each 16th also asks the sidecar over the socket. */
 const TURN_MS = 1;
@@ -53,7 +56,9 @@ let stop = () => {
 process.on('SIGTERM', () => (APP_ON_SIGTERM === 'ignore' ? undefined : stop()));
 process.on('SIGINT', () => stop());
 
-const diplomat = await connect({ readyTimeoutMs: 60_000 });
+// Read for each connection: it may be exchanged.
+const token = async () => (await readFile(APP_TOKEN_FILE, 'utf8')).trim();
+const diplomat = await connect({ readyTimeoutMs: 60_000, ...(APP_TOKEN_FILE && { token }) });
 stop = () => {
 	if (phase !== 'running') return;
 	phase = 'draining';

@@ -7,7 +7,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { generateFiles } from './generated-files.js';
 import { ensureManifestTools } from './manifest-tools.js';
 import { bytesOf, type Manifest, type Pod, sidecarOf, variable } from './pod.ts';
-import { brokenNodeRules, brokenRules } from './pod-rules.ts';
+import { brokenNodeClientRules, brokenNodeRules, brokenRules } from './pod-rules.ts';
 import { KUBERNETES_VERSIONS, render, renderings } from './render-manifests.js';
 
 const tools = ensureManifestTools(KUBERNETES_VERSIONS);
@@ -43,8 +43,16 @@ function lets(rules: readonly Rule[], port: number, protocol: string): Rule[] {
 }
 
 const charts = [...rendered.keys()].filter((name) => name.startsWith('chart-'));
-/** Those that run the example app. */
-const others = ['injector', 'pod.yaml', 'token-reviewer.yaml', 'node', ...charts];
+/** Those that run the example app with a sidecar. */
+const others = [
+	'injector',
+	'pod.yaml',
+	'token-reviewer.yaml',
+	'node',
+	'node-socket',
+	'spock-on-node-socket',
+	...charts,
+];
 const overlays = [...rendered.keys()].filter((name) => !others.includes(name));
 const withConsul = overlays.filter((name) => name !== 'base');
 
@@ -151,6 +159,51 @@ describe('the Spock of a node', () => {
 			ports: [{ port: 7777, targetPort: 'spock' }],
 		});
 		expect(pod.metadata.labels).toMatchObject(service?.spec['selector'] as object);
+	});
+});
+
+describe('the Spock of a node at a socket', () => {
+	const [daemonSet] = manifestsOf('node-socket').filter(({ kind }) => kind === 'DaemonSet');
+	const node = daemonSet?.spec.template as Pod;
+
+	it('keeps the rules of a pod that others ask in a directory of the node', () => {
+		expect(brokenNodeRules(node, 'socket')).toEqual([]);
+		// The next one is there before the one in place ends.
+		expect(daemonSet?.spec['updateStrategy']).toMatchObject({ rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } });
+	});
+
+	it.each([
+		['a Spock that is root', /runAsUser: 10001/, 'runAsUser: 0', 'sidecar is not root'],
+		['root with more than it needs', '- CHOWN', '- SYS_ADMIN', 'root may do that alone'],
+		['a directory for another user', "'/uds', 10001", "'/uds', 10002", 'for its user and group'],
+		['a socket for every group', 'runAsGroup: 2000', 'runAsGroup: 10001', 'has the group of its pod'],
+		['a socket without a token', 'SPOCK_TOKEN_ON_SOCKET', 'SPOCK_TLS_KEY', 'wants a token'],
+		['one that is started again when it was replaced', 'SPOCK_STAY_WHEN_REPLACED', 'SPOCK_TLS_KEY', 'started again'],
+		['a volume of the pod', /hostPath:\n.*\n.*\n/, 'emptyDir: {}\n', 'in a directory of the node'],
+		['a port', 'SPOCK_TAKE_OVER', 'SPOCK_LISTEN', 'listens nowhere else'],
+	])('would not keep them with %s', (_, from, to, rule) => {
+		const text = rendered.get('node-socket') ?? '';
+		const changed = text.replace(from, to);
+		expect(changed).not.toBe(text);
+		const manifests = parseAllDocuments(changed).map((document) => document.toJS() as Manifest);
+		const pod = manifests.find(({ kind }) => kind === 'DaemonSet')?.spec.template as Pod;
+		expect(brokenNodeRules(pod, 'socket').join()).toContain(rule);
+	});
+
+	it('is not reached over the network, but for its metrics', () => {
+		expect(manifestsOf('node-socket').filter(({ kind }) => kind === 'Service')).toEqual([]);
+		const ingress = part<Rule[]>('node-socket', 'NetworkPolicy', 'ingress');
+		expect(ingress.flatMap(({ ports }) => ports?.map(({ port }) => port))).toEqual([9464]);
+	});
+
+	it('is found by an app without a sidecar, which has a token and the group of the socket', () => {
+		expect(brokenNodeClientRules(podOf('spock-on-node-socket'), node)).toEqual([]);
+	});
+
+	it('is of this version, as its init container is', () => {
+		const images = [...(node.spec.initContainers ?? []), ...node.spec.containers].map(({ image }) => image);
+		const [sidecar] = podOf('base').spec.initContainers ?? [];
+		expect(images).toEqual([sidecar?.image, sidecar?.image]);
 	});
 });
 

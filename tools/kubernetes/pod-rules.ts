@@ -1,14 +1,5 @@
 import { settings } from '../../packages/sidecar/src/cli/settings/settings.ts';
-import {
-	appOf,
-	bytesOf,
-	type Container,
-	type Pod,
-	type SecurityContext,
-	sidecarOf,
-	type Volume,
-	variable,
-} from './pod.ts';
+import { appOf, bytesOf, type Container, type Pod, type SecurityContext, sidecarOf, variable } from './pod.ts';
 
 const SOCKET_DIRECTORY = '/uds';
 /** What the process takes at most beside unread output; at rest it is 72 MB. */
@@ -48,15 +39,16 @@ export function brokenRules(pod: Pod, expected: PodExpectation): string[] {
 	];
 }
 
-/** The same for the Spock of a node, which has its pod for itself and is asked by others. */
-export function brokenNodeRules(pod: Pod): string[] {
+/** The same for the Spock of a node, which has its pod for itself and is asked by others: over TLS, or at a socket in a directory of the node. */
+export function brokenNodeRules(pod: Pod, by: 'tls' | 'socket' = 'tls'): string[] {
 	const node = sidecarOf(pod);
 	if (node === undefined) return ['there is no Spock'];
 	return [
 		...placeRules(pod, node, { isNative: false, isAppOurs: true }),
 		...containerRules(pod, node),
-		...listenRules(pod, node),
-		...probeRules(node),
+		...sharedRules(pod, node),
+		...(by === 'tls' ? listenRules(pod, node) : nodeSocketRules(pod, node)),
+		...probeRules(node, by === 'tls' ? 'sidecar health' : '/readyz'),
 		...endRules(pod, node, node),
 		...tokenRules(pod, node, { isNative: false, isAppOurs: true }),
 		...environmentRules(node),
@@ -124,33 +116,96 @@ function shareRules({ spec }: Pod, sidecar: Container, app: Container): string[]
 	});
 }
 
-function listenRules({ spec }: Pod, node: Container): string[] {
-	const [, port] = /^tls:\/\/0\.0\.0\.0:(\d+)$/.exec(variable(node, 'SPOCK_LISTEN') ?? '') ?? [];
-	const secretOf = (name: string): Volume | undefined => {
-		const mount = node.volumeMounts?.find(
-			({ mountPath, readOnly }) => readOnly === true && variable(node, name)?.startsWith(`${mountPath}/`) === true,
-		);
-		return spec.volumes?.find((volume) => volume.name === mount?.name);
-	};
-	const secrets = ['SPOCK_TLS_CERT', 'SPOCK_TLS_KEY', 'SPOCK_TOKEN_FILE'].map(secretOf);
+/** Whether the file that a variable names is in a Secret, read-only, which the group of the pod can read. */
+function isSecret({ spec }: Pod, node: Container, name: string): boolean {
+	const mount = node.volumeMounts?.find(
+		({ mountPath, readOnly }) => readOnly === true && variable(node, name)?.startsWith(`${mountPath}/`) === true,
+	);
+	return spec.volumes?.find((volume) => volume.name === mount?.name)?.secret?.defaultMode === 0o440;
+}
+
+function sharedRules(pod: Pod, node: Container): string[] {
 	return broken({
-		'it listens over TLS for other machines': port !== undefined && variable(node, 'SPOCK_LISTEN_ANY') === 'true',
-		'the port spock is that of SPOCK_LISTEN':
-			node.ports?.some(({ name, containerPort }) => name === 'spock' && String(containerPort) === port) === true,
-		'certificate, key and token are in Secrets, read-only, which its group can read': secrets.every(
-			(volume) => volume?.secret?.defaultMode === 0o440,
-		),
+		'the tokens are in a Secret, read-only, which its group can read': isSecret(pod, node, 'SPOCK_TOKEN_FILE'),
 		'the commands in its pod find its socket': variable(node, 'SPOCK_SOCKET') === `${SOCKET_DIRECTORY}/sidecar.sock`,
 		'only an app with a token of its own registers': variable(node, 'SPOCK_REGISTRATIONS_NAMED_ONLY') === 'true',
 	});
 }
 
-function probeRules(sidecar: Container): string[] {
+function listenRules(pod: Pod, node: Container): string[] {
+	const [, port] = /^tls:\/\/0\.0\.0\.0:(\d+)$/.exec(variable(node, 'SPOCK_LISTEN') ?? '') ?? [];
+	return broken({
+		'it listens over TLS for other machines': port !== undefined && variable(node, 'SPOCK_LISTEN_ANY') === 'true',
+		'the port spock is that of SPOCK_LISTEN':
+			node.ports?.some(({ name, containerPort }) => name === 'spock' && String(containerPort) === port) === true,
+		'certificate and key are in Secrets, read-only, which its group can read': [
+			'SPOCK_TLS_CERT',
+			'SPOCK_TLS_KEY',
+		].every((name) => isSecret(pod, node, name)),
+	});
+}
+
+function nodeSocketRules({ spec }: Pod, node: Container): string[] {
+	const volume = spec.volumes?.find(({ hostPath }) => hostPath !== undefined);
+	const [init, ...others] = spec.initContainers ?? [];
+	const { runAsUser, runAsGroup } = node.securityContext ?? {};
+	const mountOf = (container: Container | undefined) =>
+		container?.volumeMounts?.find(({ name }) => name === volume?.name)?.mountPath;
+	const onlyOwner = init?.securityContext;
+	return broken({
+		'the socket is in a directory of the node, which the kubelet makes':
+			volume?.hostPath?.type === 'DirectoryOrCreate' && mountOf(node) === SOCKET_DIRECTORY,
+		'it listens nowhere else': variable(node, 'SPOCK_LISTEN') === undefined && node.ports?.length === 1,
+		'the socket wants a token': variable(node, 'SPOCK_TOKEN_ON_SOCKET') === 'true',
+		'the next one takes its place, and it is not started again then':
+			variable(node, 'SPOCK_TAKE_OVER') === 'true' && variable(node, 'SPOCK_STAY_WHEN_REPLACED') === 'true',
+		'the socket has the group of its pod': runAsGroup !== undefined && runAsGroup === spec.securityContext?.fsGroup,
+		'one init container gives it the directory': others.length === 0 && mountOf(init) === SOCKET_DIRECTORY,
+		'the directory is for its user and group':
+			init?.command?.at(-1)?.includes(`, ${runAsUser}, ${runAsGroup})`) === true,
+		'root may do that alone':
+			onlyOwner?.readOnlyRootFilesystem === true &&
+			onlyOwner.allowPrivilegeEscalation === false &&
+			onlyOwner.seccompProfile?.type === 'RuntimeDefault' &&
+			onlyOwner.capabilities?.drop?.includes('ALL') === true &&
+			onlyOwner.capabilities.add?.join() === 'CHOWN',
+	});
+}
+
+/** The rules that a pod without a sidecar breaks, whose app asks the Spock of its node at a socket. */
+export function brokenNodeClientRules(pod: Pod, node: Pod): string[] {
+	const app = appOf(pod);
+	if (app === undefined) return ['there is no app'];
+	const { spec } = pod;
+	const directory = (one: Pod): string | undefined =>
+		one.spec.volumes?.find(({ hostPath }) => hostPath !== undefined)?.hostPath?.path;
+	const volume = spec.volumes?.find(({ hostPath }) => hostPath !== undefined);
+	const mount = app.volumeMounts?.find(({ name }) => name === volume?.name);
+	return [
+		...containerRules(pod, app),
+		...broken({
+			'there is no sidecar': sidecarOf(pod) === undefined && pod.metadata.labels?.['spock-sidecar'] === undefined,
+			'the directory is that of the Spock': directory(pod) !== undefined && directory(pod) === directory(node),
+			'the app finds the socket where that of a sidecar would be': mount?.mountPath === SOCKET_DIRECTORY,
+			'the app cannot replace the socket': mount?.readOnly === true,
+			'the app is not the user of the Spock':
+				app.securityContext?.runAsUser !== sidecarOf(node)?.securityContext?.runAsUser,
+			'the app has the group of the socket':
+				spec.securityContext?.fsGroup !== undefined &&
+				spec.securityContext.fsGroup === sidecarOf(node)?.securityContext?.runAsGroup,
+			'its token is in a Secret, read-only, which its group can read': isSecret(pod, app, 'APP_TOKEN_FILE'),
+		}),
+	];
+}
+
+/** Where others answer at its socket until it has taken that over, its own admin port is asked from the start. */
+function probeRules(sidecar: Container, startup: 'sidecar health' | '/readyz' = 'sidecar health'): string[] {
 	const { startupProbe, livenessProbe, readinessProbe } = sidecar;
 	const [host, port] = (variable(sidecar, 'SPOCK_ADMIN') ?? '').split(/:(?=\d+$)/);
 	const admin = sidecar.ports?.find(({ name }) => name === 'admin');
 	return broken({
-		'the app waits for `sidecar health`': startupProbe?.exec?.command.join(' ') === 'sidecar health',
+		[`the app waits for \`${startup}\``]:
+			(startupProbe?.exec?.command.join(' ') ?? startupProbe?.httpGet?.path) === startup,
 		'liveness asks /livez, which never depends on Consul':
 			livenessProbe?.httpGet?.path === '/livez' && livenessProbe.httpGet.port === 'admin',
 		'readiness asks /readyz': readinessProbe?.httpGet?.path === '/readyz' && readinessProbe.httpGet.port === 'admin',
@@ -206,7 +261,9 @@ function environmentRules(sidecar: Container): string[] {
 }
 
 function memoryRules({ spec }: Pod, sidecar: Container): string[] {
-	const socketBytes = bytesOf(spec.volumes?.find(({ name }) => name === 'uds')?.emptyDir?.sizeLimit);
+	const volume = spec.volumes?.find(({ name }) => name === 'uds');
+	// A directory of the node is not in the pod's memory.
+	const socketBytes = volume?.hostPath === undefined ? bytesOf(volume?.emptyDir?.sizeLimit) : 0;
 	const unreadBytes = Number(variable(sidecar, 'SPOCK_OUTPUT_TOTAL_BYTES_MAX'));
 	return broken({
 		'unread output and the volume fit into the limit of memory':

@@ -4,6 +4,7 @@
 export interface SecurityContext {
 	readonly runAsNonRoot?: boolean;
 	readonly runAsUser?: number;
+	readonly runAsGroup?: number;
 	readonly readOnlyRootFilesystem?: boolean;
 	readonly allowPrivilegeEscalation?: boolean;
 	readonly capabilities?: { readonly drop?: readonly string[]; readonly add?: readonly string[] };
@@ -32,6 +33,7 @@ export interface Container {
 	readonly name: string;
 	readonly image: string;
 	readonly restartPolicy?: string;
+	readonly command?: readonly string[];
 	readonly env?: readonly EnvironmentVariable[];
 	readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
 	readonly startupProbe?: Probe;
@@ -49,6 +51,7 @@ export interface Container {
 export interface Volume {
 	readonly name: string;
 	readonly emptyDir?: { readonly medium?: string; readonly sizeLimit?: string };
+	readonly hostPath?: { readonly path: string; readonly type?: string };
 	readonly secret?: { readonly secretName: string; readonly defaultMode?: number };
 	readonly projected?: { readonly sources: readonly { readonly serviceAccountToken?: object }[] };
 }

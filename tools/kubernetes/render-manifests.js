@@ -20,6 +20,8 @@ const CHARTS = ['barista-app', 'spock-node'];
 const VERSIONS_OF = {
 	'without-native-sidecars': [OLDEST, NEWEST],
 	node: [OLDEST, NEWEST],
+	'node-socket': [OLDEST, NEWEST],
+	'spock-on-node-socket': [OLDEST, NEWEST],
 	'chart-spock-node': [OLDEST, NEWEST],
 	injector: [NEWEST],
 };

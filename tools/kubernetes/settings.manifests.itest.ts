@@ -94,4 +94,13 @@ describe('what the sidecar reads of an overlay', () => {
 		expect([setting('advertise'), setting('owner')]).toEqual([undefined, 'node-1']);
 		expect(setting('zone')).toBe('eu-1a');
 	});
+
+	it('node-socket: only at the socket, for clients with a token, in the place of the one before', () => {
+		const { consul, setting } = read('node-socket');
+		expect(consul).toEqual(read('node').consul);
+		expect([setting('socket'), setting('listen')]).toEqual(['/uds/sidecar.sock', undefined]);
+		expect([setting('tokenFile'), setting('tokenOnSocket')]).toEqual(['/etc/spock/tokens/tokens', true]);
+		expect([setting('takeOver'), setting('stayWhenReplaced')]).toEqual([true, true]);
+		expect([setting('advertise'), setting('owner')]).toEqual([undefined, 'node-1']);
+	});
 });

@@ -256,6 +256,57 @@ describe('sidecar start --take-over', () => {
 		expect(await register.stop('SIGTERM')).toMatchObject({ exitCode: 0 });
 	});
 
+	it('one that stays when replaced is alive and not ready until a signal, which it exits at with 0', async () => {
+		await using place = await tempSocket();
+		const services = servicesFile(place);
+		const stays = ['--stay-when-replaced', '--admin', '127.0.0.1:0'];
+		await using old = await startSidecar(place.path, ['--services', services, ...stays]);
+		const admin = await waitFor('its port', () => /"address":"(127[^"]+)"/.exec(old.stdout())?.[1]);
+		const statusOf = async (page: string) => (await fetch(`http://${admin}/${page}`)).status;
+		await using next = takeOver(place.path, '--services', services);
+		await listening(next);
+		await waitFor('that it waits', () => old.stdout().includes('replaced; waiting for a signal to exit'));
+		expect(await Promise.all(['livez', 'readyz', 'metrics', ''].map(statusOf))).toEqual([200, 503, 200, 200]);
+		expect(await (await fetch(`http://${admin}/metrics`)).text()).toContain('spock_phase{phase="stopped"} 1');
+		await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
+		expect(await asked.finished).toMatchObject({ exitCode: 0 });
+		expect(await old.stop()).toMatchObject({ exitCode: 0, stderr: '' });
+		// It has left alone what is the other one's.
+		expect(readdirSync(place.directory)).toEqual(['services.json', 'sidecar.sock', 'sidecar.sock.take-over']);
+	});
+
+	it('one that stays when replaced exits with 1 when the one in its place has gone, so that it is started again', async () => {
+		await using place = await tempSocket();
+		const services = servicesFile(place);
+		await using old = await startSidecar(place.path, ['--services', services, '--stay-when-replaced']);
+		await using next = takeOver(place.path, '--services', services);
+		await listening(next);
+		await waitFor('that it waits', () => old.stdout().includes('replaced; waiting for a signal to exit'));
+		expect(await next.stop('SIGKILL')).toMatchObject({ exitCode: null });
+		const { exitCode, stdout } = await old.finished;
+		expect([exitCode, stdout]).toEqual([1, expect.stringContaining('successor is gone; exiting to be restarted')]);
+		await using again = takeOver(place.path, '--services', services);
+		await listening(again);
+		await using asked = runSidecar(['get', 'barista', '--socket', place.path]);
+		expect(await asked.finished).toMatchObject({ exitCode: 0 });
+	});
+
+	it('one that stays when replaced, and is asked to end while clients still leave, does not wait for another signal', async () => {
+		await using place = await tempSocket();
+		const services = servicesFile(place);
+		await using old = await startSidecar(place.path, ['--services', services, '--stay-when-replaced']);
+		await using client = await RawClient.open(place.path);
+		await client.ask(1, 'hello', HELLO);
+		await using next = takeOver(place.path, '--services', services);
+		await listening(next);
+		await waitFor('that it waits for the client', () => old.stdout().includes('asking clients to leave'));
+		old.child.kill('SIGTERM');
+		await waitFor('that it is told', () => old.stdout().includes('signal received'));
+		await client[Symbol.asyncDispose]();
+		expect(await old.finished).toMatchObject({ exitCode: 0 });
+		expect(old.stdout()).not.toContain('waiting for a signal');
+	});
+
 	it('needs a path', async () => {
 		await using process = runSidecar(['start', '--take-over', '--listen', '127.0.0.1:0']);
 		expect(await process.finished).toMatchObject({ exitCode: 2, stdout: expect.stringContaining('--socket') });

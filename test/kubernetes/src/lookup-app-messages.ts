@@ -7,24 +7,28 @@ export interface LookupAppSettings {
 	 */
 	readonly manner: 'leaves' | 'stays' | 'ends';
 	readonly leavesAfterMs: number;
-	/** A Spock that is reached over TLS. Default: the sidecar of the pod. */
+	/** A Spock that pods share. Default: the sidecar of the pod. */
 	readonly shared?: SharedSpock;
+	/** What it registers itself as, at the address of its pod. Default: it does not. */
+	readonly registers?: string;
 }
 
-/** Where a Spock that pods share is, and how to get in. */
-export interface SharedSpock {
-	readonly host: string;
-	readonly port: number;
-	readonly token: string;
-	/** Its authority, in PEM. */
-	readonly ca: string;
-}
+/** Where a Spock that pods share is, and how to get in: over TLS, or where the socket of a sidecar would be. */
+export type SharedSpock =
+	| {
+			readonly host: string;
+			readonly port: number;
+			readonly token: string;
+			/** Its authority, in PEM. */
+			readonly ca: string;
+	  }
+	| { readonly tokenFile: string };
 
 /** A line that the app prints, as JSON; `atMs` by the wall clock. */
 export type LookupAppLine = { readonly atMs: number } & LookupAppEvent;
 
 export type LookupAppEvent =
-	| { readonly event: 'started' | 'connected' | 'SIGTERM' }
+	| { readonly event: 'started' | 'connected' | 'registered' | 'SIGTERM' }
 	| { readonly event: 'first lookup'; readonly address: string }
 	/** The sidecar has gone, or is back. */
 	| { readonly event: 'lost' | 'back' }
@@ -36,6 +40,8 @@ export type LookupAppEvent =
 /** Lookups since the last tally. */
 export interface LookupTally {
 	readonly lookups: number;
+	/** Calls over the wire, which the Spock itself has answered. */
+	readonly calls: number;
 	readonly failed: number;
 	/** Those that were answered as stale, and the least and the greatest of the ages that they were given. */
 	readonly stale: number;

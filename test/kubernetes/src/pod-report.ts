@@ -8,6 +8,9 @@ export interface PodStory {
 	readonly events: readonly { readonly afterMs: number; readonly what: string }[];
 	/** All lookups of the app in its process. */
 	readonly lookups: number;
+	/** Calls over the wire, in tests that make some. */
+	readonly calls: number;
+	/** Of both. */
 	readonly failed: number;
 	/** The greatest age of an answer, in milliseconds; 0 if none was stale. */
 	readonly longestAgeMs: number;
@@ -21,9 +24,9 @@ export function reportStory(story: PodStory): void {
 	mkdirSync(dirname(REPORT), { recursive: true });
 	const others = readStories().filter(({ title }) => title !== story.title);
 	writeFileSync(REPORT, `${JSON.stringify([...others, story], null, 2)}\n`);
-	const { title, events, lookups, failed, longestAgeMs } = story;
+	const { title, events, lookups, calls, failed, longestAgeMs } = story;
 	const lines = events.map(({ afterMs, what }) => `${(afterMs / 1000).toFixed(2).padStart(8)} s  ${what}`);
-	const counts = `${lookups} lookups, ${failed} failed, greatest age ${Math.round(longestAgeMs)} ms`;
+	const counts = `${lookups} lookups, ${calls} calls, ${failed} failed, greatest age ${Math.round(longestAgeMs)} ms`;
 	process.stdout.write([title, ...lines, counts, ''].join('\n'));
 }
 

@@ -26,7 +26,7 @@ export interface Container {
 	readonly image: string;
 	readonly command?: readonly string[];
 	readonly args?: readonly string[];
-	readonly env?: readonly { readonly name: string; readonly value?: string }[];
+	readonly env?: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: object }[];
 	readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: boolean }[];
 	readonly restartPolicy?: string;
 	readonly [member: string]: unknown;

@@ -50,7 +50,10 @@ describe('a static pod of a workload', () => {
 			image: 'app:1',
 			command: ['node', '/lookup-app/app.mjs'],
 			args: [],
-			env: [{ name: 'LOOKUP_APP', value: JSON.stringify(app) }],
+			env: [
+				{ name: 'LOOKUP_APP', value: JSON.stringify(app) },
+				{ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+			],
 			volumeMounts: [
 				{ name: 'uds', mountPath: '/uds', readOnly: true },
 				{ name: 'lookup-app', mountPath: '/lookup-app', readOnly: true },

@@ -80,7 +80,11 @@ function lookupApp(container: Container, app: LookupAppSettings, { file }: AppPl
 		...container,
 		command: ['node', `${APP_MOUNT}/${file}`],
 		args: [],
-		env: [...(container.env ?? []), { name: 'LOOKUP_APP', value: JSON.stringify(app) }],
+		env: [
+			...(container.env ?? []),
+			{ name: 'LOOKUP_APP', value: JSON.stringify(app) },
+			{ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+		],
 		volumeMounts: [...(container.volumeMounts ?? []), { name: 'lookup-app', mountPath: APP_MOUNT, readOnly: true }],
 	};
 }

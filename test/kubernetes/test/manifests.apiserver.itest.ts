@@ -10,16 +10,20 @@ import { kubernetesTools } from '../src/kubernetes-tools.ts';
 import { ApiServer } from '../src/machine/api-server.ts';
 import { parseManifests, readRendered, renderedDirectory } from '../src/manifests.ts';
 import type { Container, Pod } from '../src/pod.ts';
+import type { Manifest } from '../src/static-pod.ts';
 import { podsOfWorkloads } from '../src/workload-pods.ts';
 
 const PLAIN = 'plain';
 const INJECTED = 'injected';
 const BASELINE = 'baseline';
+const PRIVILEGED = 'privileged';
 /** Whoever applies these is refused what is not allowed, and told of what is only tolerated. */
 const RESTRICTED = {
 	'pod-security.kubernetes.io/enforce': 'restricted',
 	'pod-security.kubernetes.io/warn': 'restricted',
 };
+/** With a directory of the node, which no lower level than "privileged" lets in. */
+const WITH_HOST_PATH = new Set(['node-socket', 'spock-on-node-socket']);
 const DRY_RUN = ['--dry-run=server', '--validate=strict'];
 
 const k8s = fileURLToPath(new URL('../../../k8s/', import.meta.url));
@@ -36,10 +40,14 @@ beforeAll(async () => {
 	await server.kubectlOk(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s']);
 	await makeNamespace(PLAIN, {});
 	await makeNamespace(INJECTED, { 'spock-injection': 'enabled' });
+	await makeNamespace(BASELINE, enforced(BASELINE));
+	await makeNamespace(PRIVILEGED, enforced(PRIVILEGED));
 });
 
 describe.each(overlays)('the overlay or chart %s', (overlay) => {
 	const manifests = readRendered(directory, overlay);
+	const hasHostPath = WITH_HOST_PATH.has(overlay);
+	const namespace = hasHostPath ? PRIVILEGED : PLAIN;
 
 	it('is taken as it is, with no field unknown and no warning', async () => {
 		const applied = await server.kubectlOk([
@@ -47,7 +55,7 @@ describe.each(overlays)('the overlay or chart %s', (overlay) => {
 			'--server-side',
 			...DRY_RUN,
 			'-n',
-			PLAIN,
+			namespace,
 			'-f',
 			join(directory, `${overlay}.yaml`),
 		]);
@@ -62,25 +70,30 @@ describe.each(overlays)('the overlay or chart %s', (overlay) => {
 		});
 	}
 
-	it('makes pods that Pod Security "restricted" lets in', async () => {
-		// A pod is refused whose account is not there, and what is only tried makes none.
-		const accounts = manifests.filter(({ kind }) => kind === 'ServiceAccount');
-		// Overlay and chart of one thing have the same.
-		const apply = ['apply', '--server-side', '--force-conflicts', '-n', PLAIN, '-f', '-'];
-		for (const account of accounts) await server.kubectlOk(apply, stringify(account));
+	it(`makes pods that Pod Security "${hasHostPath ? PRIVILEGED : 'restricted'}" lets in`, async () => {
+		await makeAccounts(manifests, namespace);
 		for (const pod of podsOfWorkloads(manifests)) {
-			const { metadata } = await create(pod, PLAIN, DRY_RUN);
+			const { metadata } = await create(pod, namespace, DRY_RUN);
 			expect(metadata.name).toBe(pod.metadata.name);
 		}
 	});
+
+	if (hasHostPath) {
+		it('makes pods that Pod Security "baseline" refuses for their directory of the node, and for nothing else', async () => {
+			await makeAccounts(manifests, BASELINE);
+			for (const pod of podsOfWorkloads(manifests)) {
+				await expect(create(pod, BASELINE, DRY_RUN)).rejects.toThrow(
+					/violates PodSecurity "baseline:latest": hostPath volumes \(volume "uds"\)\s*$/,
+				);
+			}
+		});
+	}
 });
 
 describe('the API server of these tests', () => {
 	it('refuses what is not restricted, a directory of the node even where only the baseline holds, and what no API knows', async () => {
 		const root = { ...own(), spec: { ...own().spec, securityContext: { runAsUser: 0 } } };
 		await expect(create(root, PLAIN, DRY_RUN)).rejects.toThrow('violates PodSecurity "restricted:latest"');
-		await makeNamespace(BASELINE, { 'pod-security.kubernetes.io/enforce': 'baseline' });
-		// So that k8s/ has no Spock at a socket of the node.
 		const hostPath = {
 			...own(),
 			spec: { ...own().spec, volumes: [{ name: 'uds', hostPath: { path: '/run/spock' } }] },
@@ -156,6 +169,19 @@ describe('the injector', () => {
 		expect(spec.containers[0]?.volumeMounts).toContainEqual({ name: 'data', mountPath: '/data' });
 	});
 });
+
+/** Of a namespace where this level is enforced, and warned of. */
+function enforced(level: string): Readonly<Record<string, string>> {
+	return { 'pod-security.kubernetes.io/enforce': level, 'pod-security.kubernetes.io/warn': level };
+}
+
+/** A pod is refused whose account is not there, and what is only tried makes none. */
+async function makeAccounts(manifests: readonly Manifest[], namespace: string): Promise<void> {
+	const accounts = manifests.filter(({ kind }) => kind === 'ServiceAccount');
+	// Overlay and chart of one thing have the same.
+	const apply = ['apply', '--server-side', '--force-conflicts', '-n', namespace, '-f', '-'];
+	for (const account of accounts) await server.kubectlOk(apply, stringify(account));
+}
 
 async function makeNamespace(name: string, labels: Readonly<Record<string, string>>): Promise<void> {
 	const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: { ...RESTRICTED, ...labels } } };

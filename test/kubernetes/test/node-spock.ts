@@ -6,7 +6,7 @@ import { makeAuthority, waitFor } from '@spock/testkit';
 
 import type { SharedSpock } from '../src/lookup-app-messages.ts';
 import type { PodMachine } from '../src/machine/pod-machine.ts';
-import { isReady, type Pod } from '../src/pod.ts';
+import { isReady, type Pod, type PodSpec, type Volume } from '../src/pod.ts';
 import type { Manifest } from '../src/static-pod.ts';
 
 const PORT = 7777;
@@ -16,8 +16,8 @@ const FILES = '/run/spock-node';
 const TOKENS = { 'app-one': 'the-token-of-the-first-app', 'app-two': 'the-token-of-the-second-app' };
 
 /**
- * The Spock of a node, by the manifests, under a kubelet that has no API server: files of the machine stand for its Secrets, and a
- * forwarder at the address of the node for its Service, which leads new connections to the pod that is ready.
+ * The Spock of a node, by the manifests, under a kubelet that has no API server: files of the machine stand for its Secrets, and, where
+ * it listens over TLS, a forwarder at the address of the node for its Service, which leads new connections to the pod that is ready.
  */
 export class NodeSpock implements AsyncDisposable {
 	readonly #machine: PodMachine;
@@ -46,6 +46,7 @@ export class NodeSpock implements AsyncDisposable {
 			['spock-tls/tls.crt', cert],
 			['spock-tls/tls.key', key],
 			['spock-tokens/tokens', tokens.join('\n')],
+			...Object.entries(TOKENS).map(([app, token]) => [`${app}/token`, token] as const),
 		] as const) {
 			await mkdir(join(FILES, path, '..'), { recursive: true });
 			await writeFile(join(FILES, path), text);
@@ -56,35 +57,46 @@ export class NodeSpock implements AsyncDisposable {
 		return node;
 	}
 
-	/** How an app asks it. */
+	/** How an app asks it over TLS. */
 	shared(app: keyof typeof TOKENS): SharedSpock {
 		return { host: this.#address, port: PORT, token: TOKENS[app], ca: this.#ca };
+	}
+
+	/** The manifests of an app with files in place of its Secret. */
+	client(app: keyof typeof TOKENS, manifests: readonly Manifest[]): readonly Manifest[] {
+		return withSpec(manifests, (spec) => ({
+			...spec,
+			volumes: (spec.volumes ?? []).map((volume) => (volume['secret'] === undefined ? volume : directory(volume, app))),
+		}));
 	}
 
 	/** Has a pod of it run, and the Service lead there once it is ready. */
 	async place(name: string): Promise<void> {
 		await this.#machine.kubelet.place(this.#pod(name));
-		const pod = await waitFor(
-			`${name} to be ready`,
-			async () => {
-				const found = await this.#machine.pod(name);
-				return found !== undefined && isReady(found) ? found : undefined;
-			},
-			WAIT_MS,
-		).catch((error: Error) => {
-			const { containers, sidecar } = this.#machine.record(name);
-			throw new Error(`${error.message}: ${JSON.stringify({ containers, sidecar })}`, { cause: error });
+		const { status } = await this.ready(name);
+		this.#target = status?.podIP ?? '';
+	}
+
+	/** Waits until that pod is ready. */
+	ready(name: string): Promise<Pod> {
+		return this.#wait(name, 'to be ready', async () => {
+			const found = await this.#machine.pod(name);
+			return found !== undefined && isReady(found) ? found : undefined;
 		});
-		this.#target = pod.status?.podIP ?? '';
+	}
+
+	/** Waits until the Spock of that pod has logged something. */
+	async logs(name: string, message: string): Promise<void> {
+		await this.#wait(name, `to log "${message}"`, () =>
+			this.#machine.record(name).sidecar.some((line) => line.includes(`"msg":"${message}"`)),
+		);
 	}
 
 	/** Has that pod end; gives the exit code of its Spock. */
 	async remove(name: string): Promise<number | undefined> {
 		await this.#machine.kubelet.remove(name);
-		const exit = await waitFor(
-			`${name} to end`,
-			() => this.#machine.record(name).containers.find(({ kind }) => kind === 'exit'),
-			WAIT_MS,
+		const exit = await this.#wait(name, 'to end', () =>
+			this.#machine.record(name).containers.find(({ container, kind }) => container === 'sidecar' && kind === 'exit'),
 		);
 		return exit.exitCode;
 	}
@@ -92,6 +104,18 @@ export class NodeSpock implements AsyncDisposable {
 	async [Symbol.asyncDispose](): Promise<void> {
 		for (const socket of this.#sockets) socket.destroy();
 		await new Promise((resolve) => this.#service.close(resolve));
+	}
+
+	/** With what is known of the pod where it is in vain. */
+	async #wait<T>(
+		name: string,
+		what: string,
+		probe: () => T | undefined | false | Promise<T | undefined | false>,
+	): Promise<T> {
+		return waitFor(`${name} ${what}`, probe, WAIT_MS).catch((error: Error) => {
+			const { containers, sidecar } = this.#machine.record(name);
+			throw new Error(`${error.message}: ${JSON.stringify({ containers, sidecar })}`, { cause: error });
+		});
 	}
 
 	/** As the manifest has it, but for what only an API server can give: Secrets, a service account, and so the login at Consul. */
@@ -115,11 +139,7 @@ export class NodeSpock implements AsyncDisposable {
 			spec: {
 				...others,
 				containers,
-				volumes: volumes.map((volume) =>
-					volume['secret'] === undefined
-						? volume
-						: { name: volume.name, hostPath: { path: join(FILES, volume.name), type: 'Directory' } },
-				),
+				volumes: volumes.map((volume) => (volume['secret'] === undefined ? volume : directory(volume, volume.name))),
 			},
 		};
 	}
@@ -141,20 +161,28 @@ export class NodeSpock implements AsyncDisposable {
 	}
 }
 
+/** A directory of the machine in place of a Secret. */
+function directory({ name }: Volume, of: string): Volume {
+	return { name, hostPath: { path: join(FILES, of), type: 'Directory' } };
+}
+
 /** The manifests of an app without its sidecar. */
 export function withoutSidecar(manifests: readonly Manifest[]): readonly Manifest[] {
+	return withSpec(manifests, ({ initContainers: _, volumes = [], containers, ...others }) => ({
+		...others,
+		containers: containers.map((container) => ({
+			...container,
+			volumeMounts: container.volumeMounts?.filter(({ name }) => name !== 'uds') ?? [],
+		})),
+		volumes: volumes.filter(({ name }) => name !== 'uds'),
+	}));
+}
+
+/** With the pods of the Deployment changed. */
+function withSpec(manifests: readonly Manifest[], change: (spec: PodSpec) => PodSpec): readonly Manifest[] {
 	return manifests.map((manifest) => {
 		if (manifest.kind !== 'Deployment') return manifest;
 		const spec = manifest.spec as { readonly template: Pick<Pod, 'spec'> };
-		const { initContainers: _, volumes = [], containers, ...others } = spec.template.spec;
-		const own = containers.map((container) => ({
-			...container,
-			volumeMounts: container.volumeMounts?.filter(({ name }) => name !== 'uds') ?? [],
-		}));
-		const template = {
-			...spec.template,
-			spec: { ...others, containers: own, volumes: volumes.filter(({ name }) => name !== 'uds') },
-		};
-		return { ...manifest, spec: { ...spec, template } };
+		return { ...manifest, spec: { ...spec, template: { ...spec.template, spec: change(spec.template.spec) } } };
 	});
 }

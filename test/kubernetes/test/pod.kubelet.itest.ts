@@ -4,6 +4,7 @@ import type { ContainerEvent } from '../src/machine/container-events.ts';
 import { PodMachine } from '../src/machine/pod-machine.ts';
 import { readRendered, renderedDirectory } from '../src/manifests.ts';
 import { isReady } from '../src/pod.ts';
+import { APPS, haveLiveCalls, startAtSocket, watchRegistrations } from './apps-of-node.ts';
 import { documentedProbes } from './grpc-probes.ts';
 import { NodeSpock, withoutSidecar } from './node-spock.ts';
 import { ADDRESS, RunningPod, SERVICE } from './running-pod.ts';
@@ -199,18 +200,18 @@ describe('a pod with two ordinary containers', () => {
 		const sidecarTold = await pod.sidecarLogs('signal received; shutting down');
 		// Well before the app leaves: it really is told beside the app, and not after it.
 		expect(sidecarTold).toBeLessThan(appTold + 2500);
-		await expectEnds(pod);
+		// The sidecar waits for the app's connection, which ends before its process does.
+		await expectEnds(pod, { slackMs: SLACK_MS });
 		expect(pod.tell()).toMatchObject({ failed: 0, longestAgeMs: 0 });
 	});
 });
 
 describe('two pods of apps that ask the Spock of their node', () => {
-	it('have no lookup fail while it is replaced by the next one, and live answers soon', async () => {
-		const address = process.env['SPOCK_MACHINE_ADDRESS'] ?? '';
-		await using node = await NodeSpock.prepare(machine, address, readRendered(directory, 'node'));
+	it('have no lookup fail while it is replaced by the next one, stay registered, and have live answers soon', async () => {
+		await using node = await NodeSpock.prepare(machine, nodeAddress(), readRendered(directory, 'node'));
 		await node.place('node-before');
 		const apps = await Promise.all(
-			(['app-one', 'app-two'] as const).map((name) =>
+			APPS.map((name) =>
 				RunningPod.start(machine, withoutSidecar(native), {
 					title: `the Spock of the node is replaced: ${name}`,
 					name,
@@ -218,6 +219,7 @@ describe('two pods of apps that ask the Spock of their node', () => {
 				}),
 			),
 		);
+		await using registrations = await watchRegistrations(machine);
 		// As a DaemonSet with maxSurge does it: the next one is ready before the one in place is told to end.
 		await node.place('node-after');
 		const replacedAtMs = Date.now();
@@ -229,6 +231,9 @@ describe('two pods of apps that ask the Spock of their node', () => {
 			await app.is('live answers after that', () =>
 				app.tallies(goneAtMs).some(({ lookups, stale }) => lookups > 0 && stale === 0),
 			);
+		}
+		expect(registrations.losses).toEqual([]);
+		for (const app of apps) {
 			await app.remove();
 			expect((await app.container('app', 'exit')).exitCode).toBe(0);
 			const { lookups, failed } = app.tell();
@@ -237,17 +242,78 @@ describe('two pods of apps that ask the Spock of their node', () => {
 		}
 		expect(await node.remove('node-after')).toBe(0);
 	});
+
+	it('have no lookup and no call fail while the next one takes the socket over, and stay registered', async () => {
+		await using node = await NodeSpock.prepare(machine, nodeAddress(), readRendered(directory, 'node-socket'));
+		await node.place('socket-before');
+		const apps = await startAtSocket(machine, node, {
+			title: 'the Spock of the node is taken over',
+			prefix: 'socket-',
+		});
+		await using registrations = await watchRegistrations(machine, 'socket-');
+		await takeSocketOver(node, apps, 'socket');
+		expect(await node.remove('socket-before')).toBe(0);
+		await haveLiveCalls(apps, 'the Spock that was taken over has ended');
+		expect(registrations.losses).toEqual([]);
+		for (const app of apps) {
+			await app.remove();
+			expect((await app.container('app', 'exit')).exitCode).toBe(0);
+			const { lookups, calls, failed } = app.tell();
+			expect(failed).toBe(0);
+			expect(Math.min(lookups, calls)).toBeGreaterThan(100);
+		}
+		expect(await node.remove('socket-after')).toBe(0);
+	});
+
+	it('are served at the socket by the one in place before, when the next one is taken away again', async () => {
+		await using node = await NodeSpock.prepare(machine, nodeAddress(), readRendered(directory, 'node-socket'));
+		await node.place('undo-before');
+		const apps = await startAtSocket(machine, node, {
+			title: 'an upgrade of the Spock of the node is undone',
+			prefix: 'undo-',
+		});
+		await using registrations = await watchRegistrations(machine, 'undo-');
+		await takeSocketOver(node, apps, 'undo');
+		expect(await node.remove('undo-after')).toBe(0);
+		await node.ready('undo-before');
+		await haveLiveCalls(apps, 'the Spock in place before serves again');
+		expect(registrations.losses).toEqual([]);
+		for (const app of apps) {
+			await app.remove();
+			expect((await app.container('app', 'exit')).exitCode).toBe(0);
+			expect(app.tell().failed).toBe(0);
+		}
+		await node.remove('undo-before');
+	});
 });
+
+function nodeAddress(): string {
+	return process.env['SPOCK_MACHINE_ADDRESS'] ?? '';
+}
+
+/** As a DaemonSet with maxSurge has it: two pods are there at once, and the first is not started again. */
+async function takeSocketOver(node: NodeSpock, apps: readonly RunningPod[], name: string): Promise<void> {
+	for (const app of apps) app.note('the next Spock is placed', Date.now());
+	await node.place(`${name}-after`);
+	await node.logs(`${name}-before`, 'replaced; waiting for a signal to exit');
+	await machine.containerStatus(`${name}-before`, 'sidecar', 'running, not ready', ({ ready, state, restartCount }) => {
+		return state.running !== undefined && !ready && restartCount === 0;
+	});
+}
 
 /** Both containers end, the sidecar after the app and by itself. Gives the app's end. */
 async function expectEnds(
 	pod: RunningPod,
-	{ appExitCode = 0, sidecarRestarts = 0 }: { readonly appExitCode?: number; readonly sidecarRestarts?: number } = {},
+	{
+		appExitCode = 0,
+		sidecarRestarts = 0,
+		slackMs = 0,
+	}: { readonly appExitCode?: number; readonly sidecarRestarts?: number; readonly slackMs?: number } = {},
 ): Promise<ContainerEvent> {
 	const app = await pod.container('app', 'exit');
 	const sidecar = await pod.container('sidecar', 'exit', sidecarRestarts);
 	expect([app.exitCode, sidecar.exitCode]).toEqual([appExitCode, 0]);
-	expect(sidecar.atMs).toBeGreaterThan(app.atMs);
+	expect(sidecar.atMs).toBeGreaterThan(app.atMs - slackMs);
 	return app;
 }
 

@@ -23,7 +23,7 @@ export interface RunningPodOptions {
 	/** Default 0. */
 	readonly leavesAfterMs?: number;
 	readonly isJob?: boolean;
-	/** A Spock that it asks in place of a sidecar of its own. */
+	/** A Spock that it asks in place of a sidecar of its own, and registers with by its own name. */
 	readonly shared?: SharedSpock;
 	/** What its sidecar's container has otherwise, and more environment for it. */
 	readonly sidecar?: Partial<Container>;
@@ -64,7 +64,7 @@ export class RunningPod {
 		options: RunningPodOptions,
 	): Promise<RunningPod> {
 		const { name, manner = 'leaves', leavesAfterMs = 0, isJob = false, sidecar, shared } = options;
-		const app = { service: SERVICE, manner, leavesAfterMs, ...(shared && { shared }) };
+		const app = { service: SERVICE, manner, leavesAfterMs, ...(shared && { shared, registers: name }) };
 		const pod = staticPod(workloadTemplate(manifests), {
 			name,
 			app,
@@ -182,6 +182,7 @@ export class RunningPod {
 				.toSorted((one, two) => one.atMs - two.atMs)
 				.map(({ atMs, what }) => ({ afterMs: atMs - this.#placedAtMs, what })),
 			lookups: tallies.reduce((sum, { lookups }) => sum + lookups, 0),
+			calls: tallies.reduce((sum, { calls }) => sum + calls, 0),
 			failed: app.filter(({ event }) => event === 'failed').length,
 			longestAgeMs: Math.max(0, ...tallies.map(({ ageMsMax }) => ageMsMax)),
 		};
@@ -214,6 +215,7 @@ export class RunningPod {
 const APP_EVENTS: Readonly<Record<LookupAppLine['event'], string>> = {
 	started: 'started',
 	connected: 'connected to the sidecar',
+	registered: 'registered',
 	'first lookup': 'first lookup answered',
 	SIGTERM: 'gets SIGTERM',
 	lost: 'has lost the sidecar',

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { chmod, link, lstat, rename, rm } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
@@ -18,7 +19,8 @@ import {
 /** How long a probe of another process's socket may take. */
 const PROBE_MS = 2000;
 
-// Two sidecars in one process must not share a private name either.
+// Two sidecars must not share a private name: not two of one process, nor two in pods, where both may be process 1.
+const PRIVATE_PREFIX = randomBytes(3).toString('hex');
 let privateNames = 0;
 
 /** Binds a unix domain socket; see `listen`. */
@@ -96,7 +98,7 @@ export interface UnpublishedSocket {
 export async function bindUnpublished(path: string, options: ListenOptions): Promise<UnpublishedSocket> {
 	// server.close() unlinks the name it bound, even if that is another process's by then: so a private name is bound, and
 	// the public one is a link that is removed only while it is ours.
-	const name = `${path}.${process.pid}-${++privateNames}`;
+	const name = `${path}.${PRIVATE_PREFIX}-${++privateNames}`;
 	assertSocketPathFits(name, process.platform);
 	await rm(name, { force: true });
 	const server = createServer({ allowHalfOpen: true }, options.accept);

@@ -65,6 +65,11 @@ export const takeOverSettings = {
 		default: 30_000,
 		help: 'how long the registry may take to answer what the old sidecar knows, before the take-over is given up',
 	},
+	stayWhenReplaced: {
+		kind: 'boolean',
+		default: false,
+		help: 'after a take-over, wait for SIGTERM, or for the end of the new sidecar, instead of exiting: the kubelet would start the old one again',
+	},
 } as const;
 
 /** The admin port and the log. */

@@ -14,15 +14,16 @@ import { observeAll, type SidecarObserver } from '../../foundation/observer.ts';
 import type { SidecarListen } from '../../listen/listener.ts';
 import { createSidecar, type Sidecar } from '../../sidecar.ts';
 import type { TakeOverEvent, TakeOverOptions } from '../../take-over/take-over.ts';
+import { untilAbandoned } from '../../take-over/until-abandoned.ts';
 import { UpstreamBackend } from '../../upstream/upstream-backend.ts';
 import { connectionLog, logTakeOver } from '../log/connection-log.ts';
 import { logDiscovery } from '../log/discovery-log.ts';
 import { LimitedLog } from '../log/limited-log.ts';
 import { createLogger } from '../log/logger.ts';
-import { asUsage } from '../output/output.ts';
+import { asUsage, EXIT } from '../output/output.ts';
 import { unknownVariables } from '../settings/resolve-settings.ts';
 import type { Settings } from '../settings/settings.ts';
-import { accessFrom, listenAddresses, logRisks } from './access.ts';
+import { accessFrom, listenAddresses, logRisks, socketPathOf } from './access.ts';
 import { announce } from './announce.ts';
 import { createBackend } from './create-backend.ts';
 import { createRegistrations, sourceOptionsOf } from './discovery-options.ts';
@@ -75,6 +76,7 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 	);
 	const eventsMetrics = settings.events.value === undefined ? undefined : new EventsMetrics();
 	let admin: { close(): Promise<void> } | undefined;
+	let isReplaced = false;
 	const sidecar: Sidecar = await asUsage(async () => {
 		const access = accessFrom(settings, onEvent);
 		logRisks(log, access.warnings);
@@ -108,8 +110,10 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 				metrics.observer,
 				{
 					phase: (phase) => {
-						// The successor needs the port.
-						if (phase === 'handing over') void admin?.close();
+						if (phase !== 'handing over') return;
+						isReplaced = true;
+						// The successor needs the port, unless it is in another pod: then the kubelet asks this one until its end.
+						if (!settings.stayWhenReplaced.value) void admin?.close();
 					},
 				},
 			]),
@@ -135,7 +139,7 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 	});
 	eventsMetrics?.register(metrics.registry, () => sidecar.events() as EventsStatus);
 	// Before anything is bound: a signal that comes while it starts must not be lost, least of all for process 1.
-	const stopListening = endWhenAsked(sidecar, log);
+	const { asked, stopListening } = endWhenAsked(sidecar, log);
 	try {
 		// After the sockets in a take-over: the sidecar in place has the port until it leaves.
 		const isAdminLast = settings.takeOver.value;
@@ -147,7 +151,9 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 			announce(log, addresses, settings, backend);
 			announceGrpc(log, sidecar.frontAddresses);
 		}
-		return await sidecar.ended;
+		const exitCode = await sidecar.ended;
+		const isStaying = isReplaced && settings.stayWhenReplaced.value && !asked.aborted;
+		return isStaying ? await stayReplaced(settings, log, asked) : exitCode;
 	} catch (error) {
 		await endAtOnce(sidecar);
 		await source.close();
@@ -160,18 +166,33 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 	}
 }
 
-/** Ends the sidecar on a signal. Returns a function that removes the signal handlers. */
-function endWhenAsked(sidecar: Sidecar, log: Logger): () => void {
+/** Ends the sidecar on a signal, of which `asked` knows. Returns a function that removes the signal handlers as well. */
+function endWhenAsked(sidecar: Sidecar, log: Logger): { readonly asked: AbortSignal; stopListening(): void } {
+	const asking = new AbortController();
 	const onSignal = (signal: NodeJS.Signals): void => {
 		log.info({ signal }, 'signal received; shutting down');
+		asking.abort();
 		sidecar.terminate();
 	};
 	process.on('SIGTERM', onSignal);
 	process.on('SIGINT', onSignal);
-	return () => {
-		process.off('SIGTERM', onSignal);
-		process.off('SIGINT', onSignal);
+	return {
+		asked: asking.signal,
+		stopListening: () => {
+			process.off('SIGTERM', onSignal);
+			process.off('SIGINT', onSignal);
+		},
 	};
+}
+
+/** Of a sidecar that was replaced, for a supervisor that starts again what has exited. Gives the exit code. */
+async function stayReplaced(settings: Settings, log: Logger, asked: AbortSignal): Promise<number> {
+	const path = socketPathOf(settings);
+	log.info('replaced; waiting for a signal to exit');
+	if (path !== undefined) await untilAbandoned({ path, clock: systemClock, signal: asked });
+	if (asked.aborted) return EXIT.ok;
+	log.warn('successor is gone; exiting to be restarted');
+	return EXIT.failure;
 }
 
 /** Releases whatever it has bound, so that the process can end, without waiting for clients. */

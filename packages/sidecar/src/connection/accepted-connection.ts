@@ -19,7 +19,7 @@ import {
 import { FramedSocket, type Packing } from '@spock/protocol/node';
 
 import type { CloseReason } from '../foundation/observer.ts';
-import type { TokenCheck } from '../listen/tokens.ts';
+import type { TokenCheck, TokenHolder } from '../listen/tokens.ts';
 import type { LoadedConnection } from '../overload/overload.ts';
 import { ReadGate, type ReadGateContext } from '../overload/read-gate.ts';
 import type { Answer, Answered, RequestContext } from './answer.ts';
@@ -55,8 +55,8 @@ export interface ConnectionContext extends RequestsContext, ReadGateContext {
 export interface ConnectionGate {
 	/** Nothing is answered before a hello with one of them. Undefined: no token is required. */
 	readonly tokens: TokenCheck | undefined;
-	/** It has sent a valid token. Returns false if there is no room for it. */
-	readonly enter: () => boolean;
+	/** It has sent the valid token of this holder. Returns false if there is no room for it. */
+	readonly enter: (holder: TokenHolder) => boolean;
 }
 
 /** One client: its frames, requests in flight and subscriptions. Nothing that it sends can throw past this class. */
@@ -167,9 +167,9 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 				end: this.#end,
 				limits,
 				limited,
-				enter: ({ app }) => {
-					this.app = app;
-					return enter();
+				enter: (holder) => {
+					this.app = holder.app;
+					return enter(holder);
 				},
 				openedAtMs: this.#openedAtMs,
 				events: () => this.events,

@@ -18,8 +18,9 @@ import { type Defer, ReadScheduler } from '../overload/read-gate.ts';
 import { AcceptedConnection, type ConnectionContext } from './accepted-connection.ts';
 import type { ClientFacts, WatchedFacts } from './connection-facts.ts';
 import { PackedInputs } from './packed-input.ts';
+import { TokenConnections } from './token-connections.ts';
 
-/** How often connections are checked for frames that take too long. */
+/** How often connections are checked for frames that take too long, and for tokens that were removed. */
 const SWEEP_MS = 5000;
 
 /** Fewer clients may come back at the same moment: that costs some ten milliseconds. */
@@ -54,6 +55,7 @@ export class ConnectionRegistry {
 	readonly #admission: Admission;
 	/** Connections that count against `connectionsMax`, and where they were accepted. */
 	readonly #admitted = new Map<AcceptedConnection, ConnectionOrigin>();
+	readonly #tokens = new TokenConnections();
 	readonly #emptied: () => void;
 	readonly #left: (connection: AcceptedConnection) => void;
 	#nextId = 1;
@@ -106,7 +108,7 @@ export class ConnectionRegistry {
 
 	/** The number of clients, from CROWD_MIN on: sent to them, so that they do not all reconnect at the same moment. */
 	get crowd(): Pick<GoawayData, 'clients'> {
-		return this.size < CROWD_MIN ? {} : { clients: this.size };
+		return crowdOf(this.size);
 	}
 
 	get subscriptions(): number {
@@ -196,7 +198,11 @@ export class ConnectionRegistry {
 		this.#opened++;
 		const connection: AcceptedConnection = new AcceptedConnection(this.#nextId++, socket, this.#context, {
 			tokens,
-			enter: () => !this.strangers.delete(connection) || this.#enter(connection, origin),
+			enter: (holder) => {
+				if (this.strangers.delete(connection) && !this.#enter(connection, origin)) return false;
+				if (tokens !== undefined) this.#tokens.add(connection, tokens, holder);
+				return true;
+			},
 		});
 		this.#connections.set(connection.id, connection);
 		if (isStranger) this.strangers.add(connection, () => connection.destroy('handshake'));
@@ -225,8 +231,7 @@ export class ConnectionRegistry {
 
 	/** Asks every client to leave, also those that connect later; each is served until it does. */
 	sendAway(given: GoawayData): void {
-		const goaway = this.#counted(given);
-		this.#context.observer.goaway?.(goaway);
+		const goaway = this.#announced(given, this.size);
 		this.#away = goaway;
 		for (const connection of this.#connections.values()) connection.goaway(goaway);
 	}
@@ -238,8 +243,7 @@ export class ConnectionRegistry {
 
 	/** Asks every client to leave, and ends each connection once its requests are answered. */
 	endAll(given: GoawayData): void {
-		const goaway = this.#counted(given);
-		this.#context.observer.goaway?.(goaway);
+		const goaway = this.#announced(given, this.size);
 		for (const connection of this.#connections.values()) {
 			connection.goaway(goaway);
 			connection.end('shutdown');
@@ -247,8 +251,10 @@ export class ConnectionRegistry {
 	}
 
 	/** With the number of those that will come back. */
-	#counted(goaway: GoawayData): GoawayData {
-		return { ...goaway, ...this.crowd };
+	#announced(given: GoawayData, count: number): GoawayData {
+		const goaway = { ...given, ...crowdOf(count) };
+		this.#context.observer.goaway?.(goaway, count);
+		return goaway;
 	}
 
 	/** Drops every connection. */
@@ -266,6 +272,7 @@ export class ConnectionRegistry {
 	#remove(connection: AcceptedConnection, reason: CloseReason): void {
 		if (!this.#connections.delete(connection.id)) return;
 		this.strangers.delete(connection);
+		this.#tokens.delete(connection);
 		const origin = this.#admitted.get(connection);
 		if (origin !== undefined) this.#admission.leave(origin.isLocal);
 		this.#admitted.delete(connection);
@@ -286,6 +293,7 @@ export class ConnectionRegistry {
 			this.#sweepTimer = undefined;
 			const nowMs = clock.now();
 			for (const connection of this.#connections.values()) connection.checkTimes(nowMs);
+			this.#tokens.check((count) => this.#announced({ reason: 'token', graceMs: SWEEP_MS }, count));
 			if (this.#connections.size > 0) this.#armSweep();
 		}, SWEEP_MS);
 		this.#sweepTimer.unref?.();
@@ -296,4 +304,8 @@ export class ConnectionRegistry {
 		for (const connection of this.#connections.values()) sum += count(connection);
 		return sum;
 	}
+}
+
+function crowdOf(count: number): Pick<GoawayData, 'clients'> {
+	return count < CROWD_MIN ? {} : { clients: count };
 }

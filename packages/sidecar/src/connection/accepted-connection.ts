@@ -351,9 +351,14 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		if (isRemote) this.destroy('silent');
 	}
 
+	/** True if its client understands goaway. */
+	get knowsGoaway(): boolean {
+		return this.#hello?.features?.includes('goaway') === true;
+	}
+
 	/** Asks the client to connect again, if it understands goaway. */
 	tellAway(data: GoawayData): void {
-		if (this.#hello?.features?.includes('goaway')) this.send(encodePush('goaway', encodePayload(data)));
+		if (this.knowsGoaway) this.send(encodePush('goaway', encodePayload(data)));
 	}
 
 	/** Sends what is pending and ends the connection once every request in flight is answered. */

@@ -57,7 +57,9 @@ export class ConnectionRegistry {
 	readonly #admitted = new Map<AcceptedConnection, ConnectionOrigin>();
 	readonly #tokens = new TokenConnections();
 	readonly #emptied: () => void;
-	readonly #left: (connection: AcceptedConnection) => void;
+	readonly #left: (connection: AcceptedConnection, hasMoved: boolean) => void;
+	/** Clients that were asked to connect again, perhaps at another sidecar. */
+	readonly #moving = new Set<AcceptedConnection>();
 	#nextId = 1;
 	#opened = 0;
 	#refused = 0;
@@ -69,11 +71,14 @@ export class ConnectionRegistry {
 	/** The goaway for clients, once they must leave. */
 	#away: GoawayData | undefined;
 
-	/** Calls `left` for each connection that is gone, and `emptied` whenever it was the last one. */
+	/**
+	 * Calls `left` for each connection that is gone, `hasMoved` if its client had to connect to another sidecar, and `emptied` whenever it
+	 * was the last one.
+	 */
 	constructor(
 		context: RegistryContext,
 		emptied: () => void,
-		left: (connection: AcceptedConnection) => void = () => undefined,
+		left: (connection: AcceptedConnection, hasMoved: boolean) => void = () => undefined,
 	) {
 		this.#left = left;
 		const { limits, clock, observer, defer = setImmediate, silent = () => undefined } = context;
@@ -236,6 +241,20 @@ export class ConnectionRegistry {
 		for (const connection of this.#connections.values()) connection.goaway(goaway);
 	}
 
+	/**
+	 * Asks the clients that came by TCP to connect again, once: where no other sidecar listens at this address they come back here, and are
+	 * served until this one ends.
+	 */
+	sendTcpAway(given: GoawayData): void {
+		const asked = [...this.#admitted].filter(([connection, { isLocal }]) => !isLocal && connection.knowsGoaway);
+		if (asked.length === 0) return;
+		const goaway = this.#announced(given, asked.length);
+		for (const [connection] of asked) {
+			this.#moving.add(connection);
+			connection.tellAway(goaway);
+		}
+	}
+
 	/** Asks the sidecars among the clients to connect again, so that they say hello again. */
 	sendSidecarsAway(goaway: GoawayData): void {
 		for (const connection of this.#connections.values()) if (connection.isSidecar) connection.tellAway(goaway);
@@ -279,7 +298,7 @@ export class ConnectionRegistry {
 		this.#closedByReason.set(reason, (this.#closedByReason.get(reason) ?? 0) + 1);
 		const { bytesRead, bytesWritten } = connection;
 		this.#context.observer.connectionClosed?.(connection.id, reason, bytesRead, bytesWritten, connection.who());
-		this.#left(connection);
+		this.#left(connection, this.#moving.delete(connection));
 		if (this.#connections.size === 0) {
 			this.close();
 			this.#emptied();

@@ -12,52 +12,28 @@ import {
 	type RegistrationReply,
 	type ServiceQuery,
 	type ServiceSnapshot,
-	type ServiceSource,
 	SpockError,
 	type WatcherStatus,
 } from '@spock/protocol';
 import { FramedSocket, type Packing } from '@spock/protocol/node';
 
 import type { CloseReason } from '../foundation/observer.ts';
-import type { TokenCheck, TokenHolder } from '../listen/tokens.ts';
 import type { LoadedConnection } from '../overload/overload.ts';
-import { ReadGate, type ReadGateContext } from '../overload/read-gate.ts';
+import { ReadGate } from '../overload/read-gate.ts';
 import type { Answer, Answered, RequestContext } from './answer.ts';
+import type { ConnectionContext, ConnectionOwner } from './connection-context.ts';
 import { ConnectionEnd } from './connection-end.ts';
 import { type ConnectionFacts, type PeerFacts, peerFactsOf, type WatchedFacts } from './connection-facts.ts';
 import { ConnectionInput, TOKEN_HELLO_BYTES_MAX } from './connection-input.ts';
-import type { EventLine, EventSession, EventSessions } from './event-session.ts';
-import { PackedInput, type PackedInputs } from './packed-input.ts';
+import type { EventLine, EventSession } from './event-session.ts';
+import { PackedInput } from './packed-input.ts';
 import { Pushes, registrationPush } from './pushes.ts';
-import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
+import { Requests, type RequestsPort } from './requests.ts';
 import { SilenceWatch } from './silence-watch.ts';
-import type { SnapshotPush } from './snapshot-delta.ts';
 import { keyPayloadOf, type SnapshotReading, snapshotAnswer } from './snapshot-text.ts';
 
 /** Unread output above which pushes wait for the client, newest only; replies do not wait. */
 const PUSH_BUSY_BYTES = 65_536;
-
-/** What every connection shares. */
-export interface ConnectionContext extends RequestsContext, ReadGateContext {
-	readonly source: ServiceSource;
-	/** What takes and delivers events. Undefined: none are. */
-	readonly events?: EventSessions | undefined;
-	readonly packedInputs: PackedInputs;
-	/** A snapshot was pushed. */
-	readonly pushed: (push: SnapshotPush) => void;
-	/** Called once, when the connection is gone. */
-	readonly closed: (connection: AcceptedConnection, reason: CloseReason) => void;
-	/** Its client was silent for too long, for this reason; undefined: it is heard again. */
-	readonly silent: (connection: AcceptedConnection, reason: string | undefined) => void;
-}
-
-/** The admission of a connection. */
-export interface ConnectionGate {
-	/** Nothing is answered before a hello with one of them. Undefined: no token is required. */
-	readonly tokens: TokenCheck | undefined;
-	/** It has sent the valid token of this holder. Returns false if there is no room for it. */
-	readonly enter: (holder: TokenHolder) => boolean;
-}
 
 /** One client: its frames, requests in flight and subscriptions. Nothing that it sends can throw past this class. */
 export class AcceptedConnection implements RequestsPort, LoadedConnection, EventLine {
@@ -86,7 +62,8 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	/** Why the client must leave, also one that sends its hello later. */
 	#away: GoawayData | undefined;
 
-	constructor(id: number, socket: Duplex, context: ConnectionContext, { tokens, enter }: ConnectionGate) {
+	constructor(id: number, socket: Duplex, context: ConnectionContext, owner: ConnectionOwner) {
+		const { tokens } = owner;
 		this.id = id;
 		this.#openedAtMs = context.clock.now();
 		this.#peer = peerFactsOf(socket);
@@ -133,7 +110,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 					this.#packed.closed();
 					this.#input.closed();
 					this.#events?.closed();
-					context.closed(this, this.#end.closed(error));
+					owner.closed(this.#end.closed(error));
 				},
 			},
 			{
@@ -153,10 +130,10 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		);
 		this.#silence = new SilenceWatch(clock, {
 			bytesRead: () => this.#framed.bytesRead,
-			silent: (silentMs) => this.#silent(silentMs, isRemote),
+			silent: (silentMs) => this.#silent(silentMs, isRemote, owner),
 			heard: () => {
 				context.observer.silent?.(this.who(), null);
-				context.silent(this, undefined);
+				owner.silent(undefined);
 			},
 		});
 		const parts = { framed: this.#framed, requests: this.#requests, readGate: this.#readGate };
@@ -169,7 +146,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 				limited,
 				enter: (holder) => {
 					this.app = holder.app;
-					return enter(holder);
+					return owner.enter(holder);
 				},
 				openedAtMs: this.#openedAtMs,
 				events: () => this.events,
@@ -343,11 +320,11 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	}
 
 	/** A silent client: at a unix socket it may wake up, so it is kept; over TCP it is closed, and can connect again. */
-	#silent(silentMs: number, isRemote: boolean): void {
+	#silent(silentMs: number, isRemote: boolean, owner: ConnectionOwner): void {
 		const seconds = (silentMs / 1000).toFixed(0);
 		this.#context.observer.silent?.(this.who(), silentMs);
 		const why = 'it is stopped or blocked, or its machine is gone';
-		this.#context.silent(this, `the app sent nothing for ${seconds} s, three of its heartbeats: ${why}`);
+		owner.silent(`the app sent nothing for ${seconds} s, three of its heartbeats: ${why}`);
 		if (isRemote) this.destroy('silent');
 	}
 

@@ -15,7 +15,8 @@ import type { TokenCheck } from '../listen/tokens.ts';
 import { Admission, Strangers } from '../overload/admission.ts';
 import { Overload } from '../overload/overload.ts';
 import { type Defer, ReadScheduler } from '../overload/read-gate.ts';
-import { AcceptedConnection, type ConnectionContext } from './accepted-connection.ts';
+import { AcceptedConnection } from './accepted-connection.ts';
+import type { ConnectionContext } from './connection-context.ts';
 import type { ClientFacts, WatchedFacts } from './connection-facts.ts';
 import { PackedInputs } from './packed-input.ts';
 import { TokenConnections } from './token-connections.ts';
@@ -56,6 +57,7 @@ export class ConnectionRegistry {
 	/** Connections that count against `connectionsMax`, and where they were accepted. */
 	readonly #admitted = new Map<AcceptedConnection, ConnectionOrigin>();
 	readonly #tokens = new TokenConnections();
+	readonly #silent: RegistryContext['silent'];
 	readonly #emptied: () => void;
 	readonly #left: (connection: AcceptedConnection, hasMoved: boolean) => void;
 	/** Clients that were asked to connect again, perhaps at another sidecar. */
@@ -81,7 +83,7 @@ export class ConnectionRegistry {
 		left: (connection: AcceptedConnection, hasMoved: boolean) => void = () => undefined,
 	) {
 		this.#left = left;
-		const { limits, clock, observer, defer = setImmediate, silent = () => undefined } = context;
+		const { limits, clock, observer, defer = setImmediate } = context;
 		const { connectionsMax, strangersMax } = limits;
 		this.#admission = context.admission ?? new Admission({ connectionsMax, hasLocal: false });
 		this.strangers = new Strangers(strangersMax, () => this.#context.limited('strangersMax'));
@@ -96,14 +98,13 @@ export class ConnectionRegistry {
 				this.#limitedCounts.set(limit, (this.#limitedCounts.get(limit) ?? 0) + 1);
 				observer.limited?.(limit);
 			},
-			silent,
 			pushed: ({ form, bytes }) => {
 				this.#pushedByForm.set(form, (this.#pushedByForm.get(form) ?? 0) + 1);
 				this.#pushedBytes += bytes;
 				observer.pushed?.('sent', form, bytes);
 			},
-			closed: (connection, reason) => this.#remove(connection, reason),
 		};
+		this.#silent = context.silent;
 		this.#emptied = emptied;
 	}
 
@@ -208,6 +209,8 @@ export class ConnectionRegistry {
 				if (tokens !== undefined) this.#tokens.add(connection, tokens, holder);
 				return true;
 			},
+			closed: (reason) => this.#remove(connection, reason),
+			silent: (reason) => this.#silent?.(connection, reason),
 		});
 		this.#connections.set(connection.id, connection);
 		if (isStranger) this.strangers.add(connection, () => connection.destroy('handshake'));

@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 
 import {
-	type ClientStatus,
 	encodePayload,
 	encodePush,
 	type GoawayData,
@@ -21,6 +19,7 @@ import type { CloseReason } from '../foundation/observer.ts';
 import type { LoadedConnection } from '../overload/overload.ts';
 import { ReadGate } from '../overload/read-gate.ts';
 import type { Answer, Answered, RequestContext } from './answer.ts';
+import { ClientHello } from './client-hello.ts';
 import type { ConnectionContext, ConnectionOwner } from './connection-context.ts';
 import { ConnectionEnd } from './connection-end.ts';
 import { type ConnectionFacts, type PeerFacts, peerFactsOf, type WatchedFacts } from './connection-facts.ts';
@@ -30,7 +29,7 @@ import { PackedInput } from './packed-input.ts';
 import { Pushes, registrationPush } from './pushes.ts';
 import { Requests, type RequestsPort } from './requests.ts';
 import { SilenceWatch } from './silence-watch.ts';
-import { keyPayloadOf, type SnapshotReading, snapshotAnswer } from './snapshot-text.ts';
+import { keyPayloadOf, snapshotAnswer } from './snapshot-text.ts';
 
 /** Unread output above which pushes wait for the client, newest only; replies do not wait. */
 const PUSH_BUSY_BYTES = 65_536;
@@ -38,8 +37,7 @@ const PUSH_BUSY_BYTES = 65_536;
 /** One client: its frames, requests in flight and subscriptions. Nothing that it sends can throw past this class. */
 export class AcceptedConnection implements RequestsPort, LoadedConnection, EventLine {
 	readonly id: number;
-	frameBytesMax: number;
-	identity: string | undefined = undefined;
+	readonly hello: ClientHello;
 	app: string | undefined = undefined;
 	readonly #context: ConnectionContext;
 	readonly #openedAtMs: number;
@@ -57,8 +55,6 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	#handledBefore = 0;
 	/** Made when first needed: most connections have no events. */
 	#events: EventSession | undefined;
-	#hello: HelloData | undefined;
-	#reading: SnapshotReading;
 	/** Why the client must leave, also one that sends its hello later. */
 	#away: GoawayData | undefined;
 
@@ -67,8 +63,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		this.id = id;
 		this.#openedAtMs = context.clock.now();
 		this.#peer = peerFactsOf(socket);
-		this.frameBytesMax = context.limits.frameBytesMax;
-		this.#reading = { frameBytesMax: this.frameBytesMax, deltas: false, parts: false };
+		this.hello = new ClientHello(id, context.limits.frameBytesMax);
 		this.#context = context;
 		this.#window = context.limits.inFlightMax;
 		this.#requests = new Requests(context, this);
@@ -81,7 +76,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 					for (const line of push.lines) this.send(line);
 				},
 				superseded: () => context.observer.pushed?.('superseded'),
-				reading: () => this.#reading,
+				reading: () => this.hello.reading,
 				oversize: (name, refusal) => context.observer.oversize?.(id, name, refusal),
 				now: () => context.clock.now(),
 				asker: id,
@@ -132,7 +127,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 			bytesRead: () => this.#framed.bytesRead,
 			silent: (silentMs) => this.#silent(silentMs, isRemote, owner),
 			heard: () => {
-				context.observer.silent?.(this.who(), null);
+				context.observer.silent?.(this.hello.who(), null);
 				owner.silent(undefined);
 			},
 		});
@@ -156,6 +151,14 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 			},
 			tokens,
 		);
+	}
+
+	get frameBytesMax(): number {
+		return this.hello.reading.frameBytesMax;
+	}
+
+	get identity(): string | undefined {
+		return this.hello.identity;
 	}
 
 	/** Subscriptions of this client. */
@@ -191,7 +194,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	}
 
 	get window(): number | undefined {
-		return this.#hello?.features?.includes('window') ? this.#window : undefined;
+		return this.hello.knows('window') ? this.#window : undefined;
 	}
 
 	get events(): EventSession {
@@ -211,9 +214,8 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 
 	facts(): ConnectionFacts {
 		const { id, subscriptions, inFlight, outputBytes, isSlow, bytesRead, bytesWritten } = this;
-		const { client = null, library = null, pid = null } = this.#hello ?? {};
 		return {
-			...{ id, client, library, pid, ...this.#peer, openedAtMs: this.#openedAtMs },
+			...{ id, ...this.hello.facts(), ...this.#peer, openedAtMs: this.#openedAtMs },
 			...{ subscriptions, subscriptionsRevision: this.#pushes.revision, keys: this.#pushes.watchedKeys.length },
 			...{ isSlow, isSilent: this.#silence.isSilent, isNarrowed: this.#window < this.#context.limits.inFlightMax },
 			...{ oversize: this.oversizeSubscriptions, inFlight, outputBytes },
@@ -239,34 +241,22 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		this.send(encodePush('window', encodePayload({ inFlightMax })));
 	}
 
-	greet({ secret, ...hello }: HelloData): Packing | undefined {
-		this.#hello = hello;
-		this.#context.observer.greeted?.(this.who());
+	greet(hello: HelloData): Packing | undefined {
+		this.hello.accept(hello);
+		this.#context.observer.greeted?.(this.hello.who());
 		if (hello.heartbeatMs !== undefined) this.#silence.start(hello.heartbeatMs);
-		// The secret itself is not stored. One connection is one client, whatever it sends later.
-		this.identity ??= secret && createHash('sha256').update(secret).digest('base64url');
-		const { frameBytesMax } = this.#context.limits;
-		this.frameBytesMax = Math.min(frameBytesMax, hello.frameBytesMax ?? frameBytesMax);
-		const knows = (feature: string): boolean => hello.features?.includes(feature) === true;
-		this.#reading = { frameBytesMax: this.frameBytesMax, deltas: knows('deltas'), parts: knows('parts') };
 		// After the answer to hello: before it, the client has nothing to move.
 		const away = this.#away;
 		if (away !== undefined) queueMicrotask(() => this.tellAway(away));
 		return this.#packed.agree(hello.features);
 	}
 
-	/** Name and process of this client. */
-	who(): ClientStatus {
-		const { client = null, pid = null } = this.#hello ?? {};
-		return { connection: this.id, client, pid };
-	}
-
-	/** The same, if it subscribes to exactly this query, or wants to. */
+	/** Name and process of this client, if it subscribes to exactly this query, or wants to. */
 	watcher(key: string): WatcherStatus | undefined {
 		const { services } = this.#pushes;
 		const oversize = services.isOversize(key);
 		if (!services.has(key) && !oversize) return undefined;
-		return { ...this.who(), ...(oversize && { oversize }) };
+		return { ...this.hello.who(), ...(oversize && { oversize }) };
 	}
 
 	subscribe(query: ServiceQuery, call: RequestContext): Promise<Answered<ServiceSnapshot>> | Answered<ServiceSnapshot> {
@@ -275,7 +265,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	}
 
 	answerWith(snapshot: ServiceSnapshot): Answered<ServiceSnapshot> {
-		return snapshotAnswer(snapshot, this.#reading);
+		return snapshotAnswer(snapshot, this.hello.reading);
 	}
 
 	unsubscribe(query: ServiceQuery): void {
@@ -291,7 +281,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	}
 
 	told(registration: RegistrationReply): void {
-		if (!this.#hello?.features?.includes('push')) return;
+		if (!this.hello.knows('push')) return;
 		const line = registrationPush(registration, this.frameBytesMax);
 		if (line !== undefined) this.send(line);
 	}
@@ -314,28 +304,18 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		this.tellAway(data);
 	}
 
-	/** True if its client is a sidecar, which asks this one. */
-	get isSidecar(): boolean {
-		return this.#hello?.sidecar !== undefined;
-	}
-
 	/** A silent client: at a unix socket it may wake up, so it is kept; over TCP it is closed, and can connect again. */
 	#silent(silentMs: number, isRemote: boolean, owner: ConnectionOwner): void {
 		const seconds = (silentMs / 1000).toFixed(0);
-		this.#context.observer.silent?.(this.who(), silentMs);
+		this.#context.observer.silent?.(this.hello.who(), silentMs);
 		const why = 'it is stopped or blocked, or its machine is gone';
 		owner.silent(`the app sent nothing for ${seconds} s, three of its heartbeats: ${why}`);
 		if (isRemote) this.destroy('silent');
 	}
 
-	/** True if its client understands goaway. */
-	get knowsGoaway(): boolean {
-		return this.#hello?.features?.includes('goaway') === true;
-	}
-
 	/** Asks the client to connect again, if it understands goaway. */
 	tellAway(data: GoawayData): void {
-		if (this.knowsGoaway) this.send(encodePush('goaway', encodePayload(data)));
+		if (this.hello.knows('goaway')) this.send(encodePush('goaway', encodePayload(data)));
 	}
 
 	/** Sends what is pending and ends the connection once every request in flight is answered. */

@@ -166,7 +166,7 @@ export class ConnectionRegistry {
 
 	/** The first connected clients, at most `countMax`. */
 	clients(countMax: number): ClientStatus[] {
-		return [...this.#connections.values()].slice(0, countMax).map((connection) => connection.who());
+		return [...this.#connections.values()].slice(0, countMax).map((connection) => connection.hello.who());
 	}
 
 	/** The clients that subscribe to exactly this query. */
@@ -249,7 +249,9 @@ export class ConnectionRegistry {
 	 * served until this one ends.
 	 */
 	sendTcpAway(given: GoawayData): void {
-		const asked = [...this.#admitted].filter(([connection, { isLocal }]) => !isLocal && connection.knowsGoaway);
+		const asked = [...this.#admitted].filter(
+			([connection, { isLocal }]) => !isLocal && connection.hello.knows('goaway'),
+		);
 		if (asked.length === 0) return;
 		const goaway = this.#announced(given, asked.length);
 		for (const [connection] of asked) {
@@ -260,7 +262,7 @@ export class ConnectionRegistry {
 
 	/** Asks the sidecars among the clients to connect again, so that they say hello again. */
 	sendSidecarsAway(goaway: GoawayData): void {
-		for (const connection of this.#connections.values()) if (connection.isSidecar) connection.tellAway(goaway);
+		for (const connection of this.#connections.values()) if (connection.hello.isSidecar) connection.tellAway(goaway);
 	}
 
 	/** Asks every client to leave, and ends each connection once its requests are answered. */
@@ -300,7 +302,7 @@ export class ConnectionRegistry {
 		this.#admitted.delete(connection);
 		this.#closedByReason.set(reason, (this.#closedByReason.get(reason) ?? 0) + 1);
 		const { bytesRead, bytesWritten } = connection;
-		this.#context.observer.connectionClosed?.(connection.id, reason, bytesRead, bytesWritten, connection.who());
+		this.#context.observer.connectionClosed?.(connection.id, reason, bytesRead, bytesWritten, connection.hello.who());
 		this.#left(connection, this.#moving.delete(connection));
 		if (this.#connections.size === 0) {
 			this.close();

@@ -145,7 +145,7 @@ class SpockSidecar implements Sidecar {
 				this.#end.emptied();
 				this.#leftByOne();
 			},
-			(connection) => registrations?.abandon(connection),
+			(connection, hasMoved) => registrations?.abandon(connection, hasMoved),
 		);
 		if (options.upstreams !== undefined) {
 			// Those that ask this one must know whom it asks, so that no loop is closed.
@@ -301,6 +301,7 @@ class SpockSidecar implements Sidecar {
 			},
 			destroyAll: () => this.#end.destroyAll(),
 			sendAway: () => this.#end.sendAway(),
+			sendTcpAway: () => this.#end.sendTcpAway(),
 			phase: (state) => {
 				if (state !== 'serving') this.#placeWatch.stop();
 				this.#readiness.note(state);

@@ -1,4 +1,5 @@
 import { type Backend, BackendSource, consulBackend, Registrations } from '@spock/discovery';
+import type { Clock } from '@spock/protocol/internal';
 import { createSidecar, type Sidecar, type TokenCheck } from '@spock/sidecar';
 import { type FakeConsul, startFakeConsul, TcpGate } from '@spock/testkit';
 
@@ -25,6 +26,8 @@ export async function sharedSidecar(
 		readonly backend?: Backend;
 		readonly consul?: FakeConsul;
 		readonly tokens?: TokenCheck;
+		/** Default: the clock of the process. */
+		readonly clock?: Clock;
 	} = {},
 ): Promise<SharedSidecar> {
 	const consul = options.consul ?? (await startFakeConsul({ isStrict: true }));
@@ -38,6 +41,7 @@ export async function sharedSidecar(
 		limits: { graceMs: 0 },
 		...(registrar && { registrations: new Registrations({ registrar, owner: `owner of ${registryGate.url}` }) }),
 		...(options.instance && { instance: options.instance }),
+		...(options.clock && { clock: options.clock }),
 		...(options.backend instanceof UpstreamBackend && { upstreams: options.backend }),
 	});
 	const [address = ''] = await sidecar.start();

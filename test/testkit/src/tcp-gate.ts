@@ -8,7 +8,7 @@ const HOST = '127.0.0.1';
  * connections and refuses new ones, as a server that is gone.
  */
 export class TcpGate implements AsyncDisposable {
-	readonly #targetPort: number;
+	#targetPort: number;
 	readonly #pairs = new Set<readonly [Socket, Socket]>();
 	#server: Server | undefined;
 	#port = 0;
@@ -47,6 +47,11 @@ export class TcpGate implements AsyncDisposable {
 		server.listen(this.#port, HOST);
 		await once(server, 'listening');
 		this.#port = (server.address() as { readonly port: number }).port;
+	}
+
+	/** New connections lead to this port from now on, as those of a Service do; the others stay. */
+	leadTo(targetPort: number): void {
+		this.#targetPort = targetPort;
 	}
 
 	/** Drops every connection and refuses new ones. */

@@ -93,7 +93,7 @@ export interface WindowMessage {
 /** `spock:client:goaway`: the sidecar asks this client to connect again, because it ends or was replaced. */
 export interface GoawayMessage {
 	readonly address: string;
-	/** `shutdown`, `upgrade`, or the reason of a newer sidecar; null if it gives none. */
+	/** `shutdown`, `upgrade`, `token` (it is no longer accepted), or the reason of a newer sidecar; null if it gives none. */
 	readonly reason: string | null;
 	/** How long it continues to answer, in milliseconds; null if unknown. */
 	readonly graceMs: number | null;

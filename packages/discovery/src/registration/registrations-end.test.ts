@@ -86,6 +86,22 @@ describe('a sidecar that ends', () => {
 		expect([registrations.count, clock.pendingTimers]).toEqual([0, 0]);
 	});
 
+	it('tells the registry nothing of an app that has moved to the next one before, and takes out what others left', async () => {
+		const { clock, registrar, registrations } = openRegistrations();
+		const [moved, gone] = [holder(), holder()];
+		await registrations.claim(barista, moved);
+		await registrations.claim({ ...barista, id: 'b2' }, gone);
+		registrations.abandon(moved, true);
+		registrations.abandon(gone);
+		await settle();
+		expect(registrar.writes.slice(2)).toEqual(['report b2 critical']);
+		await registrations.leave();
+		await clock.advance(60_000);
+		expect([...registrar.known.keys()]).toEqual(['b1']);
+		expect(registrar.known.get('b1')?.health.status).toBe('passing');
+		expect([registrations.count, clock.pendingTimers]).toEqual([0, 0]);
+	});
+
 	it('takes out what an app drains until the very end', async () => {
 		const { registrar, registrations } = openRegistrations();
 		const app = holder();

@@ -138,11 +138,14 @@ export class Registrations {
 		for (const registration of this.#byId.values()) registration.silence(holder, reason);
 	}
 
-	/** This holder is gone. Instances that are bound to its connection and have no other holder become critical. */
-	abandon(holder: RegistrationHolder): void {
+	/**
+	 * This holder is gone. Instances that are bound to its connection and have no other holder become critical; if it `hasMoved` to another
+	 * process with the same owner, they are left to that one.
+	 */
+	abandon(holder: RegistrationHolder, hasMoved = false): void {
 		if (!this.#holders.delete(holder)) return;
 		for (const registration of [...this.#byId.values()]) {
-			if (this.#state === 'released' || this.#state === 'leaving') this.#letGo(registration, holder);
+			if (hasMoved || this.#state === 'released' || this.#state === 'leaving') this.#letGo(registration, holder);
 			else registration.abandon(holder);
 		}
 	}

@@ -343,7 +343,8 @@ export type FuncReply<F extends FuncName> = FuncMap[F]['reply'];
 
 /** Why a sidecar asks its clients to move. */
 export interface GoawayData {
-	readonly reason: 'shutdown' | 'upgrade';
+	/** `token`: the token of this connection is no longer accepted. */
+	readonly reason: 'shutdown' | 'upgrade' | 'token';
 	/** How long the sidecar continues to answer requests in flight, in milliseconds. */
 	readonly graceMs: number;
 	/** How many clients are asked, where they are many. */

@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 
 import {
-	type ClientStatus,
 	encodePayload,
 	encodePush,
 	type GoawayData,
@@ -12,58 +10,34 @@ import {
 	type RegistrationReply,
 	type ServiceQuery,
 	type ServiceSnapshot,
-	type ServiceSource,
 	SpockError,
 	type WatcherStatus,
 } from '@spock/protocol';
 import { FramedSocket, type Packing } from '@spock/protocol/node';
 
 import type { CloseReason } from '../foundation/observer.ts';
-import type { TokenCheck } from '../listen/tokens.ts';
 import type { LoadedConnection } from '../overload/overload.ts';
-import { ReadGate, type ReadGateContext } from '../overload/read-gate.ts';
+import { ReadGate } from '../overload/read-gate.ts';
 import type { Answer, Answered, RequestContext } from './answer.ts';
+import { ClientHello } from './client-hello.ts';
+import type { ConnectionContext, ConnectionOwner } from './connection-context.ts';
 import { ConnectionEnd } from './connection-end.ts';
 import { type ConnectionFacts, type PeerFacts, peerFactsOf, type WatchedFacts } from './connection-facts.ts';
 import { ConnectionInput, TOKEN_HELLO_BYTES_MAX } from './connection-input.ts';
-import type { EventLine, EventSession, EventSessions } from './event-session.ts';
-import { PackedInput, type PackedInputs } from './packed-input.ts';
+import type { EventLine, EventSession } from './event-session.ts';
+import { PackedInput } from './packed-input.ts';
 import { Pushes, registrationPush } from './pushes.ts';
-import { Requests, type RequestsContext, type RequestsPort } from './requests.ts';
+import { Requests, type RequestsPort } from './requests.ts';
 import { SilenceWatch } from './silence-watch.ts';
-import type { SnapshotPush } from './snapshot-delta.ts';
-import { keyPayloadOf, type SnapshotReading, snapshotAnswer } from './snapshot-text.ts';
+import { keyPayloadOf, snapshotAnswer } from './snapshot-text.ts';
 
 /** Unread output above which pushes wait for the client, newest only; replies do not wait. */
 const PUSH_BUSY_BYTES = 65_536;
 
-/** What every connection shares. */
-export interface ConnectionContext extends RequestsContext, ReadGateContext {
-	readonly source: ServiceSource;
-	/** What takes and delivers events. Undefined: none are. */
-	readonly events?: EventSessions | undefined;
-	readonly packedInputs: PackedInputs;
-	/** A snapshot was pushed. */
-	readonly pushed: (push: SnapshotPush) => void;
-	/** Called once, when the connection is gone. */
-	readonly closed: (connection: AcceptedConnection, reason: CloseReason) => void;
-	/** Its client was silent for too long, for this reason; undefined: it is heard again. */
-	readonly silent: (connection: AcceptedConnection, reason: string | undefined) => void;
-}
-
-/** The admission of a connection. */
-export interface ConnectionGate {
-	/** Nothing is answered before a hello with one of them. Undefined: no token is required. */
-	readonly tokens: TokenCheck | undefined;
-	/** It has sent a valid token. Returns false if there is no room for it. */
-	readonly enter: () => boolean;
-}
-
 /** One client: its frames, requests in flight and subscriptions. Nothing that it sends can throw past this class. */
 export class AcceptedConnection implements RequestsPort, LoadedConnection, EventLine {
 	readonly id: number;
-	frameBytesMax: number;
-	identity: string | undefined = undefined;
+	readonly hello: ClientHello;
 	app: string | undefined = undefined;
 	readonly #context: ConnectionContext;
 	readonly #openedAtMs: number;
@@ -81,17 +55,15 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	#handledBefore = 0;
 	/** Made when first needed: most connections have no events. */
 	#events: EventSession | undefined;
-	#hello: HelloData | undefined;
-	#reading: SnapshotReading;
 	/** Why the client must leave, also one that sends its hello later. */
 	#away: GoawayData | undefined;
 
-	constructor(id: number, socket: Duplex, context: ConnectionContext, { tokens, enter }: ConnectionGate) {
+	constructor(id: number, socket: Duplex, context: ConnectionContext, owner: ConnectionOwner) {
+		const { tokens } = owner;
 		this.id = id;
 		this.#openedAtMs = context.clock.now();
 		this.#peer = peerFactsOf(socket);
-		this.frameBytesMax = context.limits.frameBytesMax;
-		this.#reading = { frameBytesMax: this.frameBytesMax, deltas: false, parts: false };
+		this.hello = new ClientHello(id, context.limits.frameBytesMax);
 		this.#context = context;
 		this.#window = context.limits.inFlightMax;
 		this.#requests = new Requests(context, this);
@@ -104,7 +76,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 					for (const line of push.lines) this.send(line);
 				},
 				superseded: () => context.observer.pushed?.('superseded'),
-				reading: () => this.#reading,
+				reading: () => this.hello.reading,
 				oversize: (name, refusal) => context.observer.oversize?.(id, name, refusal),
 				now: () => context.clock.now(),
 				asker: id,
@@ -133,7 +105,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 					this.#packed.closed();
 					this.#input.closed();
 					this.#events?.closed();
-					context.closed(this, this.#end.closed(error));
+					owner.closed(this.#end.closed(error));
 				},
 			},
 			{
@@ -153,10 +125,10 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		);
 		this.#silence = new SilenceWatch(clock, {
 			bytesRead: () => this.#framed.bytesRead,
-			silent: (silentMs) => this.#silent(silentMs, isRemote),
+			silent: (silentMs) => this.#silent(silentMs, isRemote, owner),
 			heard: () => {
-				context.observer.silent?.(this.who(), null);
-				context.silent(this, undefined);
+				context.observer.silent?.(this.hello.who(), null);
+				owner.silent(undefined);
 			},
 		});
 		const parts = { framed: this.#framed, requests: this.#requests, readGate: this.#readGate };
@@ -167,9 +139,9 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 				end: this.#end,
 				limits,
 				limited,
-				enter: ({ app }) => {
-					this.app = app;
-					return enter();
+				enter: (holder) => {
+					this.app = holder.app;
+					return owner.enter(holder);
 				},
 				openedAtMs: this.#openedAtMs,
 				events: () => this.events,
@@ -179,6 +151,14 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 			},
 			tokens,
 		);
+	}
+
+	get frameBytesMax(): number {
+		return this.hello.reading.frameBytesMax;
+	}
+
+	get identity(): string | undefined {
+		return this.hello.identity;
 	}
 
 	/** Subscriptions of this client. */
@@ -214,7 +194,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	}
 
 	get window(): number | undefined {
-		return this.#hello?.features?.includes('window') ? this.#window : undefined;
+		return this.hello.knows('window') ? this.#window : undefined;
 	}
 
 	get events(): EventSession {
@@ -234,9 +214,8 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 
 	facts(): ConnectionFacts {
 		const { id, subscriptions, inFlight, outputBytes, isSlow, bytesRead, bytesWritten } = this;
-		const { client = null, library = null, pid = null } = this.#hello ?? {};
 		return {
-			...{ id, client, library, pid, ...this.#peer, openedAtMs: this.#openedAtMs },
+			...{ id, ...this.hello.facts(), ...this.#peer, openedAtMs: this.#openedAtMs },
 			...{ subscriptions, subscriptionsRevision: this.#pushes.revision, keys: this.#pushes.watchedKeys.length },
 			...{ isSlow, isSilent: this.#silence.isSilent, isNarrowed: this.#window < this.#context.limits.inFlightMax },
 			...{ oversize: this.oversizeSubscriptions, inFlight, outputBytes },
@@ -262,34 +241,22 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		this.send(encodePush('window', encodePayload({ inFlightMax })));
 	}
 
-	greet({ secret, ...hello }: HelloData): Packing | undefined {
-		this.#hello = hello;
-		this.#context.observer.greeted?.(this.who());
+	greet(hello: HelloData): Packing | undefined {
+		this.hello.accept(hello);
+		this.#context.observer.greeted?.(this.hello.who());
 		if (hello.heartbeatMs !== undefined) this.#silence.start(hello.heartbeatMs);
-		// The secret itself is not stored. One connection is one client, whatever it sends later.
-		this.identity ??= secret && createHash('sha256').update(secret).digest('base64url');
-		const { frameBytesMax } = this.#context.limits;
-		this.frameBytesMax = Math.min(frameBytesMax, hello.frameBytesMax ?? frameBytesMax);
-		const knows = (feature: string): boolean => hello.features?.includes(feature) === true;
-		this.#reading = { frameBytesMax: this.frameBytesMax, deltas: knows('deltas'), parts: knows('parts') };
 		// After the answer to hello: before it, the client has nothing to move.
 		const away = this.#away;
 		if (away !== undefined) queueMicrotask(() => this.tellAway(away));
 		return this.#packed.agree(hello.features);
 	}
 
-	/** Name and process of this client. */
-	who(): ClientStatus {
-		const { client = null, pid = null } = this.#hello ?? {};
-		return { connection: this.id, client, pid };
-	}
-
-	/** The same, if it subscribes to exactly this query, or wants to. */
+	/** Name and process of this client, if it subscribes to exactly this query, or wants to. */
 	watcher(key: string): WatcherStatus | undefined {
 		const { services } = this.#pushes;
 		const oversize = services.isOversize(key);
 		if (!services.has(key) && !oversize) return undefined;
-		return { ...this.who(), ...(oversize && { oversize }) };
+		return { ...this.hello.who(), ...(oversize && { oversize }) };
 	}
 
 	subscribe(query: ServiceQuery, call: RequestContext): Promise<Answered<ServiceSnapshot>> | Answered<ServiceSnapshot> {
@@ -298,7 +265,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	}
 
 	answerWith(snapshot: ServiceSnapshot): Answered<ServiceSnapshot> {
-		return snapshotAnswer(snapshot, this.#reading);
+		return snapshotAnswer(snapshot, this.hello.reading);
 	}
 
 	unsubscribe(query: ServiceQuery): void {
@@ -314,7 +281,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	}
 
 	told(registration: RegistrationReply): void {
-		if (!this.#hello?.features?.includes('push')) return;
+		if (!this.hello.knows('push')) return;
 		const line = registrationPush(registration, this.frameBytesMax);
 		if (line !== undefined) this.send(line);
 	}
@@ -337,23 +304,18 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		this.tellAway(data);
 	}
 
-	/** True if its client is a sidecar, which asks this one. */
-	get isSidecar(): boolean {
-		return this.#hello?.sidecar !== undefined;
-	}
-
 	/** A silent client: at a unix socket it may wake up, so it is kept; over TCP it is closed, and can connect again. */
-	#silent(silentMs: number, isRemote: boolean): void {
+	#silent(silentMs: number, isRemote: boolean, owner: ConnectionOwner): void {
 		const seconds = (silentMs / 1000).toFixed(0);
-		this.#context.observer.silent?.(this.who(), silentMs);
+		this.#context.observer.silent?.(this.hello.who(), silentMs);
 		const why = 'it is stopped or blocked, or its machine is gone';
-		this.#context.silent(this, `the app sent nothing for ${seconds} s, three of its heartbeats: ${why}`);
+		owner.silent(`the app sent nothing for ${seconds} s, three of its heartbeats: ${why}`);
 		if (isRemote) this.destroy('silent');
 	}
 
 	/** Asks the client to connect again, if it understands goaway. */
 	tellAway(data: GoawayData): void {
-		if (this.#hello?.features?.includes('goaway')) this.send(encodePush('goaway', encodePayload(data)));
+		if (this.hello.knows('goaway')) this.send(encodePush('goaway', encodePayload(data)));
 	}
 
 	/** Sends what is pending and ends the connection once every request in flight is answered. */

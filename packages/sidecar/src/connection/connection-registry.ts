@@ -15,11 +15,13 @@ import type { TokenCheck } from '../listen/tokens.ts';
 import { Admission, Strangers } from '../overload/admission.ts';
 import { Overload } from '../overload/overload.ts';
 import { type Defer, ReadScheduler } from '../overload/read-gate.ts';
-import { AcceptedConnection, type ConnectionContext } from './accepted-connection.ts';
+import { AcceptedConnection } from './accepted-connection.ts';
+import type { ConnectionContext } from './connection-context.ts';
 import type { ClientFacts, WatchedFacts } from './connection-facts.ts';
 import { PackedInputs } from './packed-input.ts';
+import { TokenConnections } from './token-connections.ts';
 
-/** How often connections are checked for frames that take too long. */
+/** How often connections are checked for frames that take too long, and for tokens that were removed. */
 const SWEEP_MS = 5000;
 
 /** Fewer clients may come back at the same moment: that costs some ten milliseconds. */
@@ -54,8 +56,12 @@ export class ConnectionRegistry {
 	readonly #admission: Admission;
 	/** Connections that count against `connectionsMax`, and where they were accepted. */
 	readonly #admitted = new Map<AcceptedConnection, ConnectionOrigin>();
+	readonly #tokens = new TokenConnections();
+	readonly #silent: RegistryContext['silent'];
 	readonly #emptied: () => void;
-	readonly #left: (connection: AcceptedConnection) => void;
+	readonly #left: (connection: AcceptedConnection, hasMoved: boolean) => void;
+	/** Clients that were asked to connect again, perhaps at another sidecar. */
+	readonly #moving = new Set<AcceptedConnection>();
 	#nextId = 1;
 	#opened = 0;
 	#refused = 0;
@@ -67,14 +73,17 @@ export class ConnectionRegistry {
 	/** The goaway for clients, once they must leave. */
 	#away: GoawayData | undefined;
 
-	/** Calls `left` for each connection that is gone, and `emptied` whenever it was the last one. */
+	/**
+	 * Calls `left` for each connection that is gone, `hasMoved` if its client had to connect to another sidecar, and `emptied` whenever it
+	 * was the last one.
+	 */
 	constructor(
 		context: RegistryContext,
 		emptied: () => void,
-		left: (connection: AcceptedConnection) => void = () => undefined,
+		left: (connection: AcceptedConnection, hasMoved: boolean) => void = () => undefined,
 	) {
 		this.#left = left;
-		const { limits, clock, observer, defer = setImmediate, silent = () => undefined } = context;
+		const { limits, clock, observer, defer = setImmediate } = context;
 		const { connectionsMax, strangersMax } = limits;
 		this.#admission = context.admission ?? new Admission({ connectionsMax, hasLocal: false });
 		this.strangers = new Strangers(strangersMax, () => this.#context.limited('strangersMax'));
@@ -89,14 +98,13 @@ export class ConnectionRegistry {
 				this.#limitedCounts.set(limit, (this.#limitedCounts.get(limit) ?? 0) + 1);
 				observer.limited?.(limit);
 			},
-			silent,
 			pushed: ({ form, bytes }) => {
 				this.#pushedByForm.set(form, (this.#pushedByForm.get(form) ?? 0) + 1);
 				this.#pushedBytes += bytes;
 				observer.pushed?.('sent', form, bytes);
 			},
-			closed: (connection, reason) => this.#remove(connection, reason),
 		};
+		this.#silent = context.silent;
 		this.#emptied = emptied;
 	}
 
@@ -106,7 +114,7 @@ export class ConnectionRegistry {
 
 	/** The number of clients, from CROWD_MIN on: sent to them, so that they do not all reconnect at the same moment. */
 	get crowd(): Pick<GoawayData, 'clients'> {
-		return this.size < CROWD_MIN ? {} : { clients: this.size };
+		return crowdOf(this.size);
 	}
 
 	get subscriptions(): number {
@@ -158,7 +166,7 @@ export class ConnectionRegistry {
 
 	/** The first connected clients, at most `countMax`. */
 	clients(countMax: number): ClientStatus[] {
-		return [...this.#connections.values()].slice(0, countMax).map((connection) => connection.who());
+		return [...this.#connections.values()].slice(0, countMax).map((connection) => connection.hello.who());
 	}
 
 	/** The clients that subscribe to exactly this query. */
@@ -196,7 +204,13 @@ export class ConnectionRegistry {
 		this.#opened++;
 		const connection: AcceptedConnection = new AcceptedConnection(this.#nextId++, socket, this.#context, {
 			tokens,
-			enter: () => !this.strangers.delete(connection) || this.#enter(connection, origin),
+			enter: (holder) => {
+				if (this.strangers.delete(connection) && !this.#enter(connection, origin)) return false;
+				if (tokens !== undefined) this.#tokens.add(connection, tokens, holder);
+				return true;
+			},
+			closed: (reason) => this.#remove(connection, reason),
+			silent: (reason) => this.#silent?.(connection, reason),
 		});
 		this.#connections.set(connection.id, connection);
 		if (isStranger) this.strangers.add(connection, () => connection.destroy('handshake'));
@@ -225,21 +239,35 @@ export class ConnectionRegistry {
 
 	/** Asks every client to leave, also those that connect later; each is served until it does. */
 	sendAway(given: GoawayData): void {
-		const goaway = this.#counted(given);
-		this.#context.observer.goaway?.(goaway);
+		const goaway = this.#announced(given, this.size);
 		this.#away = goaway;
 		for (const connection of this.#connections.values()) connection.goaway(goaway);
 	}
 
+	/**
+	 * Asks the clients that came by TCP to connect again, once: where no other sidecar listens at this address they come back here, and are
+	 * served until this one ends.
+	 */
+	sendTcpAway(given: GoawayData): void {
+		const asked = [...this.#admitted].filter(
+			([connection, { isLocal }]) => !isLocal && connection.hello.knows('goaway'),
+		);
+		if (asked.length === 0) return;
+		const goaway = this.#announced(given, asked.length);
+		for (const [connection] of asked) {
+			this.#moving.add(connection);
+			connection.tellAway(goaway);
+		}
+	}
+
 	/** Asks the sidecars among the clients to connect again, so that they say hello again. */
 	sendSidecarsAway(goaway: GoawayData): void {
-		for (const connection of this.#connections.values()) if (connection.isSidecar) connection.tellAway(goaway);
+		for (const connection of this.#connections.values()) if (connection.hello.isSidecar) connection.tellAway(goaway);
 	}
 
 	/** Asks every client to leave, and ends each connection once its requests are answered. */
 	endAll(given: GoawayData): void {
-		const goaway = this.#counted(given);
-		this.#context.observer.goaway?.(goaway);
+		const goaway = this.#announced(given, this.size);
 		for (const connection of this.#connections.values()) {
 			connection.goaway(goaway);
 			connection.end('shutdown');
@@ -247,8 +275,10 @@ export class ConnectionRegistry {
 	}
 
 	/** With the number of those that will come back. */
-	#counted(goaway: GoawayData): GoawayData {
-		return { ...goaway, ...this.crowd };
+	#announced(given: GoawayData, count: number): GoawayData {
+		const goaway = { ...given, ...crowdOf(count) };
+		this.#context.observer.goaway?.(goaway, count);
+		return goaway;
 	}
 
 	/** Drops every connection. */
@@ -266,13 +296,14 @@ export class ConnectionRegistry {
 	#remove(connection: AcceptedConnection, reason: CloseReason): void {
 		if (!this.#connections.delete(connection.id)) return;
 		this.strangers.delete(connection);
+		this.#tokens.delete(connection);
 		const origin = this.#admitted.get(connection);
 		if (origin !== undefined) this.#admission.leave(origin.isLocal);
 		this.#admitted.delete(connection);
 		this.#closedByReason.set(reason, (this.#closedByReason.get(reason) ?? 0) + 1);
 		const { bytesRead, bytesWritten } = connection;
-		this.#context.observer.connectionClosed?.(connection.id, reason, bytesRead, bytesWritten, connection.who());
-		this.#left(connection);
+		this.#context.observer.connectionClosed?.(connection.id, reason, bytesRead, bytesWritten, connection.hello.who());
+		this.#left(connection, this.#moving.delete(connection));
 		if (this.#connections.size === 0) {
 			this.close();
 			this.#emptied();
@@ -286,6 +317,7 @@ export class ConnectionRegistry {
 			this.#sweepTimer = undefined;
 			const nowMs = clock.now();
 			for (const connection of this.#connections.values()) connection.checkTimes(nowMs);
+			this.#tokens.check((count) => this.#announced({ reason: 'token', graceMs: SWEEP_MS }, count));
 			if (this.#connections.size > 0) this.#armSweep();
 		}, SWEEP_MS);
 		this.#sweepTimer.unref?.();
@@ -296,4 +328,8 @@ export class ConnectionRegistry {
 		for (const connection of this.#connections.values()) sum += count(connection);
 		return sum;
 	}
+}
+
+function crowdOf(count: number): Pick<GoawayData, 'clients'> {
+	return count < CROWD_MIN ? {} : { clients: count };
 }

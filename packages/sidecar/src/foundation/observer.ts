@@ -15,6 +15,7 @@ export type CloseReason =
 	| 'full'
 	| 'slow-consumer'
 	| 'silent'
+	| 'token'
 	| 'shutdown';
 
 /** How a push carries its snapshot. */
@@ -109,7 +110,8 @@ export interface SidecarObserver {
 	 * Told once until it fits again.
 	 */
 	oversize?(connection: number, name: string, refusal: SpockError): void;
-	goaway?(data: GoawayData): void;
+	/** So many clients were asked to leave. */
+	goaway?(data: GoawayData, count: number): void;
 	/** A client ran into a limit: it was refused, not read for a while, or closed. */
 	limited?(limit: LimitName): void;
 	/** An overload has begun, by these signals; or is over, if there are none. */

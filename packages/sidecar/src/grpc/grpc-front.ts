@@ -16,7 +16,7 @@ import type { TimerHandle } from '@spock/protocol/internal';
 import type { ConnectionOrigin } from '../connection/connection-registry.ts';
 import type { LifecycleState } from '../lifecycle/lifecycle-machine.ts';
 import type { Front, FrontContext } from '../lifecycle/sidecar-options.ts';
-import type { TokenCheck } from '../listen/tokens.ts';
+import type { TokenCheck, TokenHolder } from '../listen/tokens.ts';
 import { serviceDefinition } from './definitions.ts';
 import { discoveryService } from './discovery-service.ts';
 import { type FailedStatus, statusOf } from './grpc-status.ts';
@@ -50,6 +50,8 @@ export class GrpcFront implements Front {
 	readonly #sockets = new Map<Duplex, boolean>();
 	/** The strangers by their address, which is all that a call knows of its connection. */
 	readonly #strangersByPeer = new Map<string, Duplex>();
+	/** How calls that may last were let in. */
+	readonly #letIn = new WeakMap<object, { readonly tokens: TokenCheck; readonly holder: TokenHolder }>();
 	#closed: (() => void) | undefined;
 	#closing: Promise<void> | undefined;
 
@@ -58,7 +60,12 @@ export class GrpcFront implements Front {
 		this.#context = context;
 		const calls = new UnaryCalls({ clock, observer, waitingMax: limits.inFlightMax });
 		const answered = (method: string, code: string): void => calls.answered(method, code);
-		this.#streams = new OpenStreams({ clock, slowConsumerMs: limits.slowConsumerMs, answered });
+		this.#streams = new OpenStreams({
+			clock,
+			slowConsumerMs: limits.slowConsumerMs,
+			answered,
+			refusal: (call) => this.#refusal(call),
+		});
 		this.#health = new HealthService(isReady, SERVED, clock);
 		this.#services = [
 			[DISCOVERY, discoveryService(context, calls, this.#streams)],
@@ -77,7 +84,10 @@ export class GrpcFront implements Front {
 
 	acceptor(origin: ConnectionOrigin): (socket: Duplex) => void {
 		const { tokens } = origin;
-		const accepted = (peer: string): boolean => this.#enter(peer);
+		const accepted = (call: Call, holder: TokenHolder): boolean => {
+			if (tokens !== undefined) this.#letIn.set(call, { tokens, holder });
+			return this.#enter(call.getPeer());
+		};
 		const refused = (method: string): void => this.#context.observer.grpcAnswered?.(method, 'UNAUTHENTICATED');
 		const server = new Server({
 			'grpc.enable_channelz': 0,
@@ -179,6 +189,12 @@ export class GrpcFront implements Front {
 		return true;
 	}
 
+	/** A call that lasts must not outlive its token. */
+	#refusal(call: object): FailedStatus | undefined {
+		const letIn = this.#letIn.get(call);
+		return letIn === undefined || letIn.tokens.accepts(letIn.holder) ? undefined : REMOVED;
+	}
+
 	/** A peer that connects and stays silent takes a connection that another client needs. */
 	#expectPreface(socket: Socket): TimerHandle {
 		const { clock, limits } = this.#context;
@@ -204,17 +220,18 @@ type Callback = (status: FailedStatus) => void;
 
 /**
  * The methods of a service, for callers with one of these tokens in `authorization: Bearer TOKEN`. `refused` counts the others;
- * `accepted` is given the address of a good one, and returns whether there is room.
+ * `accepted` is given a good one, and returns whether there is room.
  */
 function guarded(
 	implementation: UntypedServiceImplementation,
 	tokens: TokenCheck,
 	refused: (method: string) => void,
-	accepted: (peer: string) => boolean,
+	accepted: (call: Call, holder: TokenHolder) => boolean,
 ): UntypedServiceImplementation {
 	const methods = Object.entries(implementation).map(([method, handle]) => {
 		const guard = (call: Call, callback?: Callback): void => {
-			const refusal = refusalOf(call.metadata, tokens) ?? (accepted(call.getPeer()) ? undefined : FULL);
+			const found = holderOf(call.metadata, tokens);
+			const refusal = !('digest' in found) ? found : accepted(call, found) ? undefined : FULL;
 			if (refusal === undefined) {
 				(handle as (...given: unknown[]) => void)(call, callback);
 				return;
@@ -232,14 +249,21 @@ const FULL: FailedStatus = statusOf(
 	new SpockError('OVERLOADED', 'too many clients are connected: retry later, or raise connectionsMax'),
 );
 
-/** Why a caller is refused; undefined if it is not. Contains no part of what it sent. */
-function refusalOf(metadata: Metadata, tokens: TokenCheck): FailedStatus | undefined {
+const REMOVED = refusalWith('the token of this call is not accepted any more: call again with another');
+
+/** Whom the token of a call stands for; or why its caller is refused, which contains no part of what it sent. */
+function holderOf(metadata: Metadata, tokens: TokenCheck): TokenHolder | FailedStatus {
 	const [given] = metadata.get('authorization');
 	const [, token] = /^bearer +(\S+)$/i.exec(typeof given === 'string' ? given : '') ?? [];
-	if (token !== undefined && tokens.find(token) !== undefined) return undefined;
-	const message =
+	const holder = token === undefined ? undefined : tokens.find(token);
+	if (holder !== undefined) return holder;
+	return refusalWith(
 		given === undefined
 			? 'this listener requires a token in the metadata: authorization: Bearer TOKEN'
-			: 'this sidecar does not accept the token in the metadata: authorization: Bearer TOKEN';
+			: 'this sidecar does not accept the token in the metadata: authorization: Bearer TOKEN',
+	);
+}
+
+function refusalWith(message: string): FailedStatus {
 	return { ...statusOf(new SpockError('ACL_DENIED', message)), code: Status.UNAUTHENTICATED };
 }

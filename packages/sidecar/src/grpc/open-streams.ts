@@ -18,12 +18,18 @@ export const RESPONSE_BYTES_MAX = 4_194_304;
 export const KEEPALIVE_MS = 60_000;
 export const KEEPALIVE_TIMEOUT_MS = 20_000;
 
+/** How often the tokens of open streams are checked, and how many of them are ended at a time: each of those callers begins another. */
+const CHECK_MS = 1000;
+const ENDED_AT_ONCE_MAX = 1000;
+
 /** What {@link OpenStreams} needs. */
 export interface OpenStreamsOptions {
 	readonly clock: Clock;
 	/** How long a client may leave a message unread, in milliseconds. */
 	readonly slowConsumerMs: number;
 	readonly answered: (method: string, code: string) => void;
+	/** Why a call that was let in is refused now, its token being removed; undefined while it is not. */
+	readonly refusal: (call: object) => FailedStatus | undefined;
 }
 
 /** One stream of states: the client is sent the newest, one at a time, however slowly it reads. */
@@ -48,6 +54,7 @@ export class OpenStreams {
 	readonly #options: OpenStreamsOptions;
 	readonly #open = new Map<Stream, string>();
 	#closing: string | undefined;
+	#checkTimer: TimerHandle | undefined;
 
 	constructor(options: OpenStreamsOptions) {
 		this.#options = options;
@@ -72,10 +79,12 @@ export class OpenStreams {
 		}
 		const stream = new Stream(call, this.#options, (code) => {
 			this.#open.delete(stream);
+			if (this.#open.size === 0) this.#options.clock.clearTimeout(this.#checkTimer);
 			this.#options.answered(method, code);
 			ended();
 		});
 		this.#open.set(stream, key);
+		if (this.#open.size === 1) this.#armCheck();
 		return stream;
 	}
 
@@ -84,10 +93,25 @@ export class OpenStreams {
 		this.#closing = why;
 		for (const stream of [...this.#open.keys()]) stream.fail(new SpockError('UNAVAILABLE', why));
 	}
+
+	#armCheck(): void {
+		const { clock, refusal } = this.#options;
+		this.#checkTimer = clock.setTimeout(() => {
+			this.#armCheck();
+			let ended = 0;
+			for (const stream of [...this.#open.keys()]) {
+				const status = refusal(stream.call);
+				if (status === undefined) continue;
+				stream.refuse(status);
+				if (++ended === ENDED_AT_ONCE_MAX) return;
+			}
+		}, CHECK_MS);
+		this.#checkTimer.unref?.();
+	}
 }
 
 class Stream implements OpenStream {
-	readonly #call: ServerWritableStream<unknown, unknown>;
+	readonly call: ServerWritableStream<unknown, unknown>;
 	readonly #options: OpenStreamsOptions;
 	readonly #ended: (code: string) => void;
 	#isWriting = false;
@@ -100,7 +124,7 @@ class Stream implements OpenStream {
 		options: OpenStreamsOptions,
 		ended: (code: string) => void,
 	) {
-		this.#call = call;
+		this.call = call;
 		this.#options = options;
 		this.#ended = ended;
 		call.on('cancelled', () => this.#end('CANCELLED'));
@@ -119,14 +143,18 @@ class Stream implements OpenStream {
 		}, slowConsumerMs);
 		this.#slowTimer.unref?.();
 		// Called when the message has left, as fast as the flow control of the client lets it.
-		this.#call.write(message, () => this.#written());
+		this.call.write(message, () => this.#written());
 	}
 
 	fail(error: SpockError): void {
+		this.refuse(statusOf(error));
+	}
+
+	/** Ends the stream with this status. */
+	refuse(status: FailedStatus): void {
 		if (this.#isEnded) return;
-		const status: FailedStatus = statusOf(error);
 		this.#end(statusName(status.code));
-		this.#call.emit('error', status);
+		this.call.emit('error', status);
 	}
 
 	#written(): void {

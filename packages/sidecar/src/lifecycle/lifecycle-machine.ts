@@ -25,6 +25,7 @@ export type LifecycleAction =
 	| 'not ready'
 	| 'start the minimum grace'
 	| 'send clients away'
+	| 'send TCP clients away'
 	| 'start the linger'
 	| 'close all'
 	| 'destroy all'
@@ -35,7 +36,8 @@ export type LifecycleAction =
 /**
  * The life of a sidecar's process. SIGTERM reaches every container of a pod at once, and the sidecar must outlive the app's
  * last lookup: it still serves and accepts in `grace` and while it waits for its clients. The drain deadline ends the wait for a
- * client that never leaves.
+ * client that never leaves. A client that comes by TCP may be of another pod, which does not end: it is sent to the next sidecar at that
+ * address, and not before the grace is over, so that new connections lead there.
  *
  * `replaced`: another sidecar has taken its place. Clients are sent there at once; in `handing over`, clients that had connected before
  * may still arrive, in `handed over` it waits for the last one. A signal changes nothing then, because it is leaving already.
@@ -64,7 +66,7 @@ export const lifecycleMachine: MachineTable<LifecycleState, LifecycleEvent, Life
 	},
 	grace: {
 		'grace over, no clients': ['stopping', 'close all'],
-		'grace over, clients': ['waiting for clients'],
+		'grace over, clients': ['waiting for clients', 'send TCP clients away'],
 		'drain deadline': ['stopping', 'close all'],
 		'second signal': ['stopping', 'destroy all'],
 	},

@@ -35,7 +35,7 @@ const CELLS: Readonly<Record<string, string>> = {
 	'handed over + last client left': 'stopping: close all',
 	'handed over + drain deadline': 'stopping: close all',
 	'grace + grace over, no clients': 'stopping: close all',
-	'grace + grace over, clients': 'waiting for clients: ',
+	'grace + grace over, clients': 'waiting for clients: send TCP clients away',
 	'grace + drain deadline': 'stopping: close all',
 	'grace + second signal': 'stopping: destroy all',
 	'waiting for clients + last client left': 'stopping: close all',
@@ -73,6 +73,7 @@ function started(graceMs: number, drainTimeoutMs = 25_000) {
 			return closed;
 		},
 		sendAway: () => seen.push('send clients away'),
+		sendTcpAway: () => seen.push('send TCP clients away'),
 		destroyAll: () => {
 			seen.push('destroy all');
 			clients = 0;
@@ -112,12 +113,14 @@ describe('Lifecycle', () => {
 		expect(seen.at(-1)).toBe('exit 0');
 	});
 
-	it('waits for its clients, and leaves with the last one', async () => {
+	it('once new connections lead elsewhere sends away whom that helps, waits for its clients, and leaves with the last', async () => {
 		const { clock, seen, lifecycle, setClients } = started(1000);
 		setClients(2);
 		lifecycle.terminate();
+		await clock.advance(999);
+		expect(seen).toEqual(['grace']);
 		await clock.advance(20_000);
-		expect(seen).toEqual(['grace', 'waiting for clients']);
+		expect(seen).toEqual(['grace', 'waiting for clients', 'send TCP clients away']);
 		setClients(0);
 		await settle();
 		expect(seen.at(-1)).toBe('exit 0');
@@ -129,7 +132,7 @@ describe('Lifecycle', () => {
 		setClients(1);
 		lifecycle.terminate();
 		await clock.advance(5000);
-		expect(seen).toEqual(['grace', 'waiting for clients', 'stopping', 'close all']);
+		expect(seen).toEqual(['grace', 'waiting for clients', 'send TCP clients away', 'stopping', 'close all']);
 		await clock.advance(1000);
 		expect(seen).toContain('destroy all');
 		expect(seen.at(-1)).toBe('exit 0');

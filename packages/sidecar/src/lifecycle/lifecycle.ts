@@ -29,6 +29,8 @@ export interface LifecycleOptions {
 	readonly destroyAll: () => void;
 	/** Asks every client to move to the successor. */
 	readonly sendAway: () => void;
+	/** Asks the clients that came by TCP to connect again. */
+	readonly sendTcpAway: () => void;
 	readonly phase: (state: LifecycleState) => void;
 	/** Called once, at the very end. */
 	readonly ended: (exitCode: 0 | 1) => void;
@@ -64,7 +66,7 @@ export class Lifecycle {
 	}
 
 	#act(action: LifecycleAction): void {
-		const { clock, graceMs, closeAll, destroyAll, sendAway, ended } = this.#options;
+		const { clock, graceMs, closeAll, destroyAll, sendAway, sendTcpAway, ended } = this.#options;
 		switch (action) {
 			case 'ready':
 			case 'not ready':
@@ -75,6 +77,9 @@ export class Lifecycle {
 				return;
 			case 'send clients away':
 				sendAway();
+				return;
+			case 'send TCP clients away':
+				sendTcpAway();
 				return;
 			case 'start the linger':
 				this.#startGrace(LINGER_MS);

@@ -57,6 +57,13 @@ export class Shutdown {
 		registry.sendAway({ reason: 'upgrade', graceMs: limits.drainTimeoutMs });
 	}
 
+	/** This process ends, and another one may serve at its address: clients connect there before they leave. */
+	sendTcpAway(): void {
+		const { limits, registry } = this.#parts;
+		const { drainTimeoutMs, graceMs } = limits;
+		registry.sendTcpAway({ reason: 'shutdown', graceMs: Math.max(0, drainTimeoutMs - graceMs) });
+	}
+
 	async #close(): Promise<void> {
 		const { options, readiness, listening, registry, front, events } = this.#parts;
 		readiness.stop();

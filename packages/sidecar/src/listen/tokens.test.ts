@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-import { AcceptedTokens, TokenFile, tokensIn } from './tokens.ts';
+import { AcceptedTokens, TokenFile, type TokenHolder, tokensIn } from './tokens.ts';
 
 const [ONE, TWO, THREE] = ['1', '2', '3'].map((last) => `a-s3cret-of-some-length-${last}`) as [string, string, string];
 
 describe('tokens of several apps', () => {
 	it('each stands for its app, the old one and the new one of a rotation for the same', () => {
 		const tokens = new AcceptedTokens([`till: ${ONE}`, `barista: ${TWO}`, `till:\t${THREE} `]);
-		expect([ONE, TWO, THREE].map((token) => tokens.find(token))).toEqual([
+		expect([ONE, TWO, THREE].map((token) => tokens.find(token))).toMatchObject([
 			{ app: 'till' },
 			{ app: 'barista' },
 			{ app: 'till' },
@@ -23,11 +23,9 @@ describe('tokens of several apps', () => {
 
 	it('tokens without names stand for no app', () => {
 		const tokens = new AcceptedTokens([ONE, `with:colon:${TWO}`]);
-		expect([ONE, `with:colon:${TWO}`, TWO].map((token) => tokens.find(token))).toEqual([
-			{ app: undefined },
-			{ app: undefined },
-			undefined,
-		]);
+		const [one, other, unknown] = [ONE, `with:colon:${TWO}`, TWO].map((token) => tokens.find(token));
+		expect([one, other]).toMatchObject([{ app: undefined }, { app: undefined }]);
+		expect(unknown).toBeUndefined();
 	});
 
 	it.each<[string, readonly string[], string]>([
@@ -56,19 +54,60 @@ describe('tokens of several apps', () => {
 });
 
 it('a file with names is read again; while it is bad the last good names stay in force', async () => {
+	const { path, file, clock, events } = openFile(`# tokens\ntill: ${ONE}\n`);
+	expect(file.find(ONE)).toMatchObject({ app: 'till' });
+	writeFileSync(path, `barista: ${ONE}\ntill: ${ONE}\n`);
+	await clock.advance(1000);
+	expect(file.find(ONE)).toMatchObject({ app: 'till' });
+	writeFileSync(path, `till: ${TWO}\nbarista: ${ONE}\n`);
+	await clock.advance(1000);
+	expect([file.find(ONE), file.find(TWO)]).toMatchObject([{ app: 'barista' }, { app: 'till' }]);
+	expect(events).toEqual(['credentials-refused', 'credentials-loaded']);
+});
+
+describe('the holder of a token', () => {
+	const holderOf = (tokens: AcceptedTokens, token: string): TokenHolder => {
+		const holder = tokens.find(token);
+		if (holder === undefined) throw new Error('expected the token to be accepted');
+		return holder;
+	};
+
+	it.each<[string, readonly string[], boolean]>([
+		['the same lines', [`till: ${ONE}`, `barista: ${TWO}`], true],
+		['a new token beside it', [`till: ${THREE}`, `till: ${ONE}`], true],
+		['a new token in its place', [`till: ${THREE}`], false],
+		['its token under another name', [`kiosk: ${ONE}`], false],
+		['its token without a name', [ONE], false],
+	])('with %s: accepted is %j for one found before', (_what, lines, isAccepted) => {
+		const holder = holderOf(new AcceptedTokens([`till: ${ONE}`, `barista: ${TWO}`]), ONE);
+		expect(new AcceptedTokens(lines).accepts(holder)).toBe(isAccepted);
+	});
+
+	it('is accepted for as long as the file with other tokens is bad or missing', async () => {
+		const { path, file, clock } = openFile(`till: ${ONE}\n`);
+		const holder = file.find(ONE);
+		if (holder === undefined) throw new Error('expected the token to be accepted');
+		const accepted = async (): Promise<boolean> => {
+			await clock.advance(1000);
+			return file.accepts(holder);
+		};
+		writeFileSync(path, 'till:\n');
+		expect(await accepted()).toBe(true);
+		rmSync(path);
+		expect(await accepted()).toBe(true);
+		writeFileSync(path, `till: ${TWO}\n`);
+		expect(await accepted()).toBe(false);
+		writeFileSync(path, `till: ${ONE}\n`);
+		expect(await accepted()).toBe(true);
+	});
+});
+
+function openFile(text: string): { path: string; file: TokenFile; clock: FakeClock; events: string[] } {
 	const directory = mkdtempSync(join(tmpdir(), 'spock-tokens-'));
 	onTestFinished(() => rmSync(directory, { recursive: true }));
 	const path = join(directory, 'tokens');
 	const clock = new FakeClock();
 	const events: string[] = [];
-	writeFileSync(path, `# tokens\ntill: ${ONE}\n`);
-	const file = new TokenFile({ path, clock, onEvent: ({ type }) => events.push(type) });
-	expect(file.find(ONE)).toEqual({ app: 'till' });
-	writeFileSync(path, `barista: ${ONE}\ntill: ${ONE}\n`);
-	await clock.advance(1000);
-	expect(file.find(ONE)).toEqual({ app: 'till' });
-	writeFileSync(path, `till: ${TWO}\nbarista: ${ONE}\n`);
-	await clock.advance(1000);
-	expect([file.find(ONE), file.find(TWO)]).toEqual([{ app: 'barista' }, { app: 'till' }]);
-	expect(events).toEqual(['credentials-refused', 'credentials-loaded']);
-});
+	writeFileSync(path, text);
+	return { path, clock, events, file: new TokenFile({ path, clock, onEvent: ({ type }) => events.push(type) }) };
+}

@@ -8,12 +8,16 @@ import type { Clock } from '@spock/protocol/internal';
 export interface TokenHolder {
 	/** The app of the token: it can change only what was registered with a token of the same app. Undefined for a token without a name. */
 	readonly app: string | undefined;
+	/** The digest of the token, from which it cannot be found out. */
+	readonly digest: string;
 }
 
 /** Decides who may speak at a listener that wants a token. */
 export interface TokenCheck {
 	/** Whom a token stands for that is accepted now; undefined for any other. Its time tells nothing of the tokens. */
 	find(token: string): TokenHolder | undefined;
+	/** True while the token of a holder that `find` returned is accepted, and stands for the same app. */
+	accepts(holder: TokenHolder): boolean;
 }
 
 /** What a token may be: long enough not to be guessed, and printable, so that a file of them can be read by people. */
@@ -45,7 +49,7 @@ export class AcceptedTokens implements TokenCheck {
 			const { app: other } = this.#holders.get(key) ?? { app };
 			// Whose it is would depend on the order of the lines.
 			if (other !== app) throw new Error(`${other} and ${app} have the same token`);
-			this.#holders.set(key, { app });
+			this.#holders.set(key, { app, digest: key });
 		}
 		if (counts.size > NAMES_MAX) throw new Error(`expected at most ${NAMES_MAX} names, not ${counts.size}`);
 		for (const [app, count] of counts) {
@@ -57,6 +61,11 @@ export class AcceptedTokens implements TokenCheck {
 
 	find(token: string): TokenHolder | undefined {
 		return this.#holders.get(digest(token));
+	}
+
+	accepts(holder: TokenHolder): boolean {
+		const found = this.#holders.get(holder.digest);
+		return found !== undefined && found.app === holder.app;
 	}
 }
 
@@ -82,7 +91,7 @@ function digest(token: string): string {
 	return createHash('sha256').update(token).digest('base64');
 }
 
-/** The file is checked at a hello, but not more often than this. */
+/** The file is read again at a hello and for connections that are open, but not more often than this. */
 const LOOK_MS = 1000;
 /** Longer than two tokens of each of many apps, with what people write about them. */
 const BYTES_MAX = 524_288;
@@ -132,6 +141,11 @@ export class TokenFile implements TokenCheck {
 	find(token: string): TokenHolder | undefined {
 		this.#look();
 		return this.#good.value.tokens.find(token);
+	}
+
+	accepts(holder: TokenHolder): boolean {
+		this.#look();
+		return this.#good.value.tokens.accepts(holder);
 	}
 
 	#look(): void {

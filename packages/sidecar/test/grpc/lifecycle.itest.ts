@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 
 import { status } from '@grpc/grpc-js';
-import { waitFor } from '@spock/testkit';
+import { AcceptedTokens, type TokenCheck } from '@spock/sidecar';
+import { FakeClock, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { GrpcClient } from './grpc-client.ts';
@@ -149,6 +150,32 @@ describe('strangers', () => {
 		expect(await health.ask('Check', { service: 'liveness' })).toEqual({ status: 'SERVING' });
 		using atSocket = new GrpcClient(front.unix);
 		expect(await atSocket.ask('Get', request)).toMatchObject({ instance: { host: '1.2.3.4' } });
+	});
+
+	it('a stream whose token is removed ends, and those of other tokens go on', async () => {
+		const [token, other] = ['a-token-of-sixteen-letters', 'another-one-of-sixteen'];
+		const clock = new FakeClock();
+		let accepted = new AcceptedTokens([token, other]);
+		const tokens: TokenCheck = {
+			find: (given) => accepted.find(given),
+			accepts: (holder) => accepted.accepts(holder),
+		};
+		await using front = await runFront({ clock, tokens });
+		using client = new GrpcClient(front.tcp);
+		const request = { service: 'barista' };
+		const [removed, kept] = [client.watch(request, { token }), client.watch(request, { token: other })];
+		await waitFor('both', () => removed.messages.length === 1 && kept.messages.length === 1);
+		accepted = new AcceptedTokens([other]);
+		await clock.advance(1000);
+		await waitFor('the end', () => removed.error !== undefined);
+		expect(removed.error).toMatchObject({
+			code: status.UNAUTHENTICATED,
+			details: expect.stringContaining('call again with another'),
+		});
+		await expect(client.ask('Get', request, { token })).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
+		front.source.publish('barista', ['5.6.7.8']);
+		await waitFor('the change', () => kept.messages.length === 2);
+		expect(kept.error).toBeUndefined();
 	});
 
 	it('who says nothing, or something else than HTTP/2, is cut off, and the others are served', async () => {

@@ -3,7 +3,7 @@ import { createSidecar, type LimitName, type Sidecar, type SidecarLimits } from 
 import { type TempSocket, tempSocket } from '@spock/testkit';
 
 import { GrpcFront } from '../../src/grpc/grpc-front.ts';
-import { AcceptedTokens } from '../../src/listen/tokens.ts';
+import { AcceptedTokens, type TokenCheck } from '../../src/listen/tokens.ts';
 import { FakeSource } from '../fake-source.ts';
 
 /** A sidecar with a gRPC front over a source whose answers the test gives. */
@@ -22,17 +22,21 @@ export interface RunningFront extends AsyncDisposable {
 	readonly limited: LimitName[];
 }
 
-/** Starts one. Disposing it ends it at once. `token`: the port wants it. */
+/** Starts one. Disposing it ends it at once. `token`, or one of `tokens`: the port wants it. */
 export async function runFront({
 	clock,
 	token,
+	tokens = token === undefined ? undefined : new AcceptedTokens([token]),
 	...limits
-}: SidecarLimits & { readonly clock?: Clock; readonly token?: string } = {}): Promise<RunningFront> {
+}: SidecarLimits & {
+	readonly clock?: Clock;
+	readonly token?: string;
+	readonly tokens?: TokenCheck | undefined;
+} = {}): Promise<RunningFront> {
 	const place = await tempSocket();
 	const source = new FakeSource();
 	source.publish('barista', ['1.2.3.4']);
 	const path = `${place.directory}/grpc.sock`;
-	const tokens = token === undefined ? {} : { tokens: new AcceptedTokens([token]) };
 	const answered: string[] = [];
 	const faults: unknown[] = [];
 	const limited: LimitName[] = [];
@@ -40,7 +44,7 @@ export async function runFront({
 		source,
 		listen: [{ address: { path: place.path } }],
 		front: {
-			listen: [{ address: { path } }, { address: { host: '127.0.0.1', port: 0 }, ...tokens }],
+			listen: [{ address: { path } }, { address: { host: '127.0.0.1', port: 0 }, ...(tokens && { tokens }) }],
 			create: (context) => new GrpcFront(context),
 		},
 		limits: { graceMs: 0, ...limits },

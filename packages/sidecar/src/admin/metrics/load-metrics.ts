@@ -13,6 +13,7 @@ const CLOSE_REASONS: Readonly<Record<CloseReason, string>> = {
 	full: 'the token was good, but connectionsMax were open',
 	'slow-consumer': 'left its answers unread for too long',
 	silent: 'over TCP, missed three heartbeats: its machine is gone, or it hangs',
+	token: 'the token that let it in was removed, and the client stayed',
 	shutdown: 'the sidecar ends, or another has its place',
 };
 
@@ -155,8 +156,10 @@ export const loadMetrics: Readonly<Record<string, Metric>> = {
 	},
 	spock_goaways_total: {
 		type: 'counter',
-		help: 'Times all clients were asked to leave',
-		labels: { reason: { shutdown: '', upgrade: 'another sidecar has taken the place' } },
+		help: 'Times clients were asked to leave',
+		labels: {
+			reason: { shutdown: '', upgrade: 'another sidecar has taken the place', token: 'those whose token was removed' },
+		},
 		on: (count) => ({ goaway: ({ reason }) => count(reason) }),
 	},
 	spock_limit: {

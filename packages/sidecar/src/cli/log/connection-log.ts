@@ -51,7 +51,7 @@ export function connectionLog(log: Logger, limited: LimitedLog, slowRequestMs: n
 			else log.error({ reason }, 'socket is missing at its path; retrying');
 		},
 		placeLost: (err) => log.error({ err }, 'socket lost in a failed take-over; restart me'),
-		goaway: ({ reason }) => log.info({ reason }, 'asking clients to leave'),
+		goaway: ({ reason }, count) => log.info({ reason, count }, 'asking clients to leave'),
 	};
 }
 

@@ -8,6 +8,7 @@ import {
 	type ServiceInstance,
 	type ServiceList,
 	type ServiceListEntry,
+	type ServiceQuery,
 	type ServiceSnapshot,
 	type SnapshotSource,
 	type SnapshotState,
@@ -93,13 +94,13 @@ function snapshotFrom(members: Members, readInstances: () => readonly ServiceIns
 	const { service, revision, source, ageMs, verifiedAt, held, panic, oversize } = members;
 	if (typeof service !== 'string') throw wrong('service', 'a string');
 	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
-	const query = readQuery(service, members);
+	const scope: Omit<ServiceQuery, 'service'> = readQuery(service, members);
 	// Not with the spread first: each member that follows would change the shape of the object, and be slow.
 	return Object.freeze({
 		service,
 		revision: revision as number,
 		instances: readInstances(),
-		...query,
+		...scope,
 		source: readSource(source),
 		ageMs: readMs(ageMs),
 		verifiedAt: readMs(verifiedAt),

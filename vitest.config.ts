@@ -101,6 +101,8 @@ export default defineConfig({
 			faults: { include: [`${packages}/*.faults.itest.ts`], ...oneAtATime },
 			// Producers and sidecars that are killed, and every event accounted for: `npm run suite events`.
 			events: { include: [`${packages}/*.events.itest.ts`], ...oneAtATime },
+			// Programs of this checkout beside those of an earlier commit: `npm run suite skew`.
+			skew: { include: [`${packages}/*.skew.itest.ts`], ...oneAtATime },
 			soak: { include: [`${packages}/*.soak.itest.ts`], ...oneAtATime },
 			// Hostile clients beside a good one, two minutes: `npm run suite hostile`.
 			hostile: { include: [`${packages}/*.hostile.itest.ts`], ...oneAtATime },

@@ -37,6 +37,7 @@ const PROGRAMS = {
 	kubelet: './test-kubelet.js',
 	pod: './test-pod.js',
 	simulation: './simulation.js',
+	skew: './test-skew.js',
 };
 
 const [name, ...args] = process.argv.slice(2);

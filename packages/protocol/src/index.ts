@@ -62,6 +62,7 @@ export {
 	type Hop,
 	type InstanceExplanation,
 	type KeyWatchStatus,
+	type PushedStatus,
 	type RegistrationStatus,
 	type StatusReply,
 	type UpstreamStatus,

@@ -1,5 +1,5 @@
 import { createDiplomat } from '@spock/client';
-import type { ServiceSnapshot, StatusReply } from '@spock/protocol';
+import type { ExplainReply, ServiceSnapshot, StatusReply } from '@spock/protocol';
 import { createSidecar } from '@spock/sidecar';
 import { tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
@@ -115,6 +115,35 @@ describe('a watcher', () => {
 		const { counters } = dataOf(await client.ask(3, 'status')) as unknown as StatusReply;
 		const bytes = running.forms.reduce<number>((sum, form) => sum + ((form as unknown[])[2] as number), 0);
 		expect(counters).toMatchObject({ 'pushed-delta': 1, 'pushed-parts': 1, 'pushed-whole': 1, 'pushed-bytes': bytes });
+	});
+
+	it('is shown by explain with the forms of what it was pushed, and the length of the last', async () => {
+		await using running = await run();
+		running.source.publish('barista', MANY);
+		await using plain = await running.watcher(['push']);
+		await using knowing = await running.watcher(KNOWS);
+		await using asking = await RawClient.open(running.path);
+		const pushed = async () => {
+			const { watchers } = dataOf(await asking.ask(1, 'explain', { service: 'barista' })) as unknown as ExplainReply;
+			return watchers.map((watcher) => watcher.pushed);
+		};
+		for (const client of [plain, knowing]) await client.next();
+		// The answer to the subscription is no push.
+		expect(await pushed()).toEqual([undefined, undefined]);
+		const lengths = [];
+		for (const count of [1, 2]) {
+			running.source.publish('barista', MANY.slice(count));
+			lengths.push([JSON.stringify(await plain.next()).length + 1, JSON.stringify(await knowing.next()).length + 1]);
+		}
+		const [whole, delta] = lengths[1] as [number, number];
+		expect(await pushed()).toEqual([
+			{ whole: 2, delta: 0, parts: 0, lastBytes: whole },
+			{ whole: 0, delta: 2, parts: 0, lastBytes: delta },
+		]);
+		// A subscription that is made anew counts anew.
+		await plain.ask(3, 'unwatchService', { service: 'barista' });
+		await plain.ask(4, 'watchService', { service: 'barista' });
+		expect((await pushed())[0]).toBeUndefined();
 	});
 });
 

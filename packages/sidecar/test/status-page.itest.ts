@@ -69,7 +69,8 @@ it('the JSON tells services, instances, who watches, connections and changes', a
 		{ instance: 'b1', weight: 3, status: 'critical', included: false, changedAt: expect.any(Number) },
 		{ instance: 'b2', included: true },
 	]);
-	expect(detail.watchers).toEqual([{ connection: expect.any(Number), client: 'test/1.0', pid: 4711 }]);
+	const pushed = { whole: 1, delta: 0, parts: 0, lastBytes: expect.any(Number) };
+	expect(detail.watchers).toEqual([{ connection: expect.any(Number), client: 'test/1.0', pid: 4711, pushed }]);
 	expect((await fetch(`${admin}/service.json?key=nobody`)).status).toBe(404);
 	expect((await fetch(`${admin}/service.json`)).status).toBe(404);
 });

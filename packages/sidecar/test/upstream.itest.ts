@@ -283,6 +283,20 @@ describe('a sidecar that asks one that is not as it should be', () => {
 		await source.close();
 	});
 
+	it('says that an answer is old because a newer one does not fit into a frame', async () => {
+		await using fake = await FakeSidecar.listen();
+		fake.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		const source = new BackendSource({ backend: upstreamOf([{ place: placeOf(fake, 'fake') }]) });
+		const { last } = follow(source);
+		await waitFor('the live answer', () => last()?.source === 'live');
+		fake.publish({ ...fakeSnapshot('barista', 2, ['10.0.0.1:80']), source: 'last-known-good', oversize: true });
+		await waitFor('the stale answer', () => last()?.source === 'last-known-good');
+		expect((await source.inspect(barista)).error).toBe(
+			'fake has a newer answer, which does not fit into a frame: raise --frame-bytes-max of both, or upgrade the older sidecar',
+		);
+		await source.close();
+	});
+
 	it('tells apps nothing of those that it asks, and believes no endless name', async () => {
 		await using place = await tempSocket();
 		const upstreams = [

@@ -91,15 +91,21 @@ export function spawnProcess(command: string, args: readonly string[], options: 
 	};
 }
 
+/** Options of {@link runSidecar} and {@link startSidecar}. */
+export interface SidecarSpawnOptions extends Pick<SpawnOptions, 'env' | 'cwd'> {
+	/** The command. Default: {@link sidecarBin}. */
+	readonly bin?: string;
+}
+
 /** Runs the built `sidecar` command. Throws if the packages are not built. */
 export function runSidecar(
 	args: readonly string[],
-	options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
+	{ bin = sidecarBin, ...options }: SidecarSpawnOptions = {},
 ): RunningProcess {
-	if (!existsSync(join(dirname(sidecarBin), '../dist/cli/main.js'))) {
+	if (!existsSync(join(dirname(bin), '../dist/cli/main.js'))) {
 		throw new Error('the sidecar is not built: run `npm run build` first');
 	}
-	return spawnProcess(process.execPath, [sidecarBin, ...args], options);
+	return spawnProcess(process.execPath, [bin, ...args], options);
 }
 
 /** Why a start has failed, as the last line of its log says; undefined if that is another line. */
@@ -115,7 +121,7 @@ export function reasonIn(log: string): string | undefined {
 export async function startSidecar(
 	path: string,
 	args: readonly string[],
-	options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
+	options: SidecarSpawnOptions = {},
 ): Promise<RunningProcess> {
 	const sidecar = runSidecar(['start', '--socket', path, '--grace-ms', '0', ...args], options);
 	let ended = false;

@@ -16,6 +16,7 @@ export class TempServices implements AsyncDisposable {
 	readonly file: string;
 	readonly #directory: string;
 	readonly #services: Record<string, readonly TempInstance[]> = {};
+	readonly #keys: Record<string, string> = {};
 
 	/** Makes one without services. */
 	static async make(): Promise<TempServices> {
@@ -35,12 +36,18 @@ export class TempServices implements AsyncDisposable {
 		await this.#write();
 	}
 
+	/** Sets the value of a key, at once. */
+	async setKey(key: string, value: string): Promise<void> {
+		this.#keys[key] = value;
+		await this.#write();
+	}
+
 	async [Symbol.asyncDispose](): Promise<void> {
 		await rm(this.#directory, { recursive: true, force: true });
 	}
 
 	async #write(): Promise<void> {
-		await writeFile(`${this.file}.new`, JSON.stringify({ services: this.#services }));
+		await writeFile(`${this.file}.new`, JSON.stringify({ services: this.#services, keys: this.#keys }));
 		await rename(`${this.file}.new`, this.file);
 	}
 }

@@ -237,8 +237,22 @@ export interface ClientStatus {
 	readonly pid: number | null;
 }
 
+/** How changes of a service were pushed to a client since it subscribed; the first answer is no push. */
+export interface PushedStatus {
+	/** All instances in one frame. */
+	readonly whole: number;
+	/** What had changed. */
+	readonly delta: number;
+	/** All instances in several frames. */
+	readonly parts: number;
+	/** Of all frames of the last push. */
+	readonly lastBytes: number;
+}
+
 /** A client that watches a service. */
 export interface WatcherStatus extends ClientStatus {
+	/** Absent before the first push. */
+	readonly pushed?: PushedStatus;
 	/** Present, and true, while the newest snapshot does not fit into its frames: it was sent an older one, marked as such. */
 	readonly oversize?: true;
 }

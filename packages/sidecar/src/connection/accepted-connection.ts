@@ -256,7 +256,8 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 		const { services } = this.#pushes;
 		const oversize = services.isOversize(key);
 		if (!services.has(key) && !oversize) return undefined;
-		return { ...this.hello.who(), ...(oversize && { oversize }) };
+		const pushed = services.pushed(key);
+		return { ...this.hello.who(), ...(pushed && { pushed }), ...(oversize && { oversize }) };
 	}
 
 	subscribe(query: ServiceQuery, call: RequestContext): Promise<Answered<ServiceSnapshot>> | Answered<ServiceSnapshot> {

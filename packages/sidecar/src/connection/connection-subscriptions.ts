@@ -1,4 +1,11 @@
-import { isStale, type SnapshotState, type SourceWatch, SpockError, type WatchedSource } from '@spock/protocol';
+import {
+	isStale,
+	type PushedStatus,
+	type SnapshotState,
+	type SourceWatch,
+	SpockError,
+	type WatchedSource,
+} from '@spock/protocol';
 
 import type { SnapshotPush } from './snapshot-delta.ts';
 
@@ -46,6 +53,8 @@ interface Subscription<S> {
 	toldAtMs: number;
 	/** What the next push may build on: `told`, or that marked as oversize. */
 	base: S | undefined;
+	/** What was pushed since it was opened. Undefined before the first push, which many subscriptions never have. */
+	pushed: { -readonly [Member in keyof PushedStatus]: PushedStatus[Member] } | undefined;
 }
 
 /** The subscriptions of one kind of one connection. */
@@ -84,6 +93,12 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 	/** True for the key of a query that is watched. */
 	has(key: string): boolean {
 		return this.#subscriptions.has(key);
+	}
+
+	/** What was pushed for the key of a query; undefined if nothing was. */
+	pushed(key: string): PushedStatus | undefined {
+		const { pushed } = this.#subscriptions.get(key) ?? {};
+		return pushed && { ...pushed };
 	}
 
 	/** Queries whose newest snapshot is too long for this client. */
@@ -162,6 +177,7 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 			told: undefined,
 			toldAtMs: 0,
 			base: undefined,
+			pushed: undefined,
 		};
 		this.#subscriptions.set(key, subscription);
 		this.#revision++;
@@ -197,13 +213,14 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 	/** Sends a snapshot; if it is too long, sends the previous one once more, marked as oversize, unless that was done. */
 	#push(key: string, snapshot: S): void {
 		const subscription = this.#subscriptions.get(key);
-		const push = this.#sink.encode(snapshot, subscription?.base);
+		if (subscription === undefined) return;
+		const push = this.#sink.encode(snapshot, subscription.base);
 		if (!(push instanceof SpockError)) {
 			this.#noteTold(key, snapshot);
-			this.#sink.push(push);
+			this.#send(subscription, push);
 			return;
 		}
-		if (subscription?.told === undefined || !this.#markOversize(key, snapshot, push)) return;
+		if (subscription.told === undefined || !this.#markOversize(key, snapshot, push)) return;
 		const { told, toldAtMs, base } = subscription;
 		const ageMs = isStale(told) ? told.ageMs + this.#sink.now() - toldAtMs : 0;
 		const { revision } = snapshot;
@@ -212,7 +229,14 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 		// It fits: there is room for the mark wherever it was sent without.
 		if (markedPush instanceof SpockError) return;
 		subscription.base = marked;
-		this.#sink.push(markedPush);
+		this.#send(subscription, markedPush);
+	}
+
+	#send(subscription: Subscription<S>, push: SnapshotPush): void {
+		subscription.pushed ??= { whole: 0, delta: 0, parts: 0, lastBytes: 0 };
+		subscription.pushed[push.form]++;
+		subscription.pushed.lastBytes = push.bytes;
+		this.#sink.push(push);
 	}
 
 	#noteTold(key: string, snapshot: S): void {

@@ -160,7 +160,7 @@ export class UpstreamBackend implements Backend {
 			clock: this.#clock,
 			isConnected: () => this.#upstream.isReady,
 			process: () => this.#peer?.instance ?? '',
-			whyStale: (ageMs) => this.#whyStale(ageMs),
+			whyStale: (ageMs, isOversize) => this.#whyStale(ageMs, isOversize),
 			changed: (lagMs) => this.#lag.add(lagMs, this.#clock.now()),
 		});
 		this.#running.set(key, running + 1);
@@ -177,9 +177,13 @@ export class UpstreamBackend implements Backend {
 		};
 	}
 
-	#whyStale(ageMs: number): string {
+	#whyStale(ageMs: number, isOversize = false): string {
 		if (!this.#upstream.isReady) return `no upstream answers (${this.#upstream.whyNotReady()})`;
 		const name = this.#peer?.place.name;
+		if (isOversize) {
+			const remedy = 'raise --frame-bytes-max of both, or upgrade the older sidecar';
+			return `${name} has a newer answer, which does not fit into a frame: ${remedy}`;
+		}
 		return ageMs === 0 ? `${name} has not answered yet` : `${name} serves its last known answer, ${ageMs} ms old`;
 	}
 

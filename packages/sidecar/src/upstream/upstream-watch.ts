@@ -33,8 +33,8 @@ export interface UpstreamWatchOptions<Q, S, V> {
 	readonly isConnected: () => boolean;
 	/** The process of the sidecar that was connected last. */
 	readonly process: () => string;
-	/** For people: why what the other sidecar sent last is not confirmed. */
-	readonly whyStale: (ageMs: number) => string;
+	/** For people: why what the other sidecar sent last is not confirmed. `isOversize`: it has a newer one, which does not fit into a frame. */
+	readonly whyStale: (ageMs: number, isOversize?: boolean) => string;
 	/** A live answer has changed there so long ago, by the clocks of both machines. Not called for what was there at first. */
 	readonly changed?: (lagMs: number) => void;
 }
@@ -141,7 +141,9 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 		}
 		if (isLive) return;
 		this.#isLive = false;
-		this.#fail(new SpockError('UNAVAILABLE', whyStale(Math.round(clock.now() - this.#vouchedAtMs))));
+		this.#fail(
+			new SpockError('UNAVAILABLE', whyStale(Math.round(clock.now() - this.#vouchedAtMs), snapshot.oversize === true)),
+		);
 	}
 
 	#fail(reason: SpockError): void {

@@ -65,7 +65,9 @@ it('lists the clients, trouble first, with what each watches and has registered'
 	// From a client to a service, and from there to those that watch it.
 	await detail.getByRole('link', { name: 'barista' }).click();
 	await page.getByRole('button', { name: 'barista', exact: true }).click();
-	await page.locator('.service.open + .detail').getByRole('link', { name: 'orders-api' }).click();
+	const watchers = page.locator('.service.open + .detail .watchers li');
+	await watchers.filter({ hasText: /orders-api.*, pushed 1 whole, 0 deltas, 0 in parts/ }).waitFor();
+	await watchers.getByRole('link', { name: 'orders-api' }).click();
 	await expect.poll(() => clientsOf(page)).toEqual(['orders-api']);
 	expect(faults).toEqual([]);
 });

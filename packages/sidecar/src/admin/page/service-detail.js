@@ -110,10 +110,16 @@ function reasonText(included, reason) {
 }
 
 function watcherList(watchers, count) {
-	const items = watchers.map(({ connection, client, pid, oversize }) => {
+	const items = watchers.map(({ connection, client, pid, pushed, oversize }) => {
 		const name = clientName(client);
 		const who = client === null ? name : element('a', { href: linkTo('clients', client) }, name);
-		const rest = [...(pid === null ? [] : [`pid ${pid}`]), ...(oversize ? [OVERSIZE] : [])];
+		const rest = [
+			...(pid === null ? [] : [`pid ${pid}`]),
+			...(pushed
+				? [`pushed ${whole(pushed.whole)} whole, ${plural(pushed.delta, 'delta')}, ${whole(pushed.parts)} in parts`]
+				: []),
+			...(oversize ? [OVERSIZE] : []),
+		];
 		return element('li', {}, `no. ${connection}, `, who, ...rest.map((text) => `, ${text}`));
 	});
 	if (count > watchers.length)

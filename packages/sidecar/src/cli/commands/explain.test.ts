@@ -1,4 +1,4 @@
-import type { ExplainReply } from '@spock/protocol';
+import type { ExplainReply, WatcherStatus } from '@spock/protocol';
 import { describe, expect, it } from 'vitest';
 
 import { PLAIN } from '../output/page.ts';
@@ -108,6 +108,17 @@ describe('the page of explain', () => {
 		const next = '`sidecar list` shows the names and their tags';
 		expect(explained(none, next).split('\n')[0]).toBe(hint);
 		expect(explained(reply)).not.toContain('is registered');
+	});
+
+	it('adds up how its watchers were pushed what has changed, and says how long the last pushes were', () => {
+		const [first, second] = reply.watchers as [WatcherStatus, WatcherStatus];
+		const pushed = { whole: 1, delta: 312, parts: 0, lastBytes: 294 };
+		const row = (...watchers: readonly WatcherStatus[]) => explained({ ...reply, watchers }).split('\n')[4];
+		expect(row({ ...first, pushed }, second)).toBe('pushed    1 whole, 312 deltas, 0 in parts; last 294 bytes');
+		const large = { whole: 300, delta: 0, parts: 2, lastBytes: 190_000 };
+		expect(row({ ...first, pushed }, { ...second, pushed: large })).toBe(
+			'pushed    301 whole, 312 deltas, 2 in parts; last 294 to 190000 bytes',
+		);
 	});
 
 	it('says for which clients the snapshot is too long, and that not all instances are shown', () => {

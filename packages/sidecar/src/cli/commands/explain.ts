@@ -6,7 +6,7 @@ import { formatAddress } from '@spock/protocol/node';
 import { type ViewFlags, viewOf } from '../client/client-view.ts';
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
-import { formatDuration } from '../output/figures.ts';
+import { formatCount, formatDuration } from '../output/figures.ts';
 import { print } from '../output/output.ts';
 import { type Cell, type Look, lookOf, Page, type Piece, printPage, type Style, styled } from '../output/page.ts';
 import { queryOf } from './ask.ts';
@@ -56,6 +56,7 @@ export function formatExplanation(reply: ExplainReply, { wallNowMs, look, next }
 			...(panic ? [['panic', styled('warning', 'too few instances are healthy: all are served')]] : []),
 			...(error === null ? [] : [['error', styled('bad', error)]]),
 			['watchers', watchersOf(reply)],
+			...pushedRows(watchers),
 			...(watchers.some(({ oversize }) => oversize) ? [['too long', styled('warning', oversizeOf(reply))]] : []),
 		],
 		{ widths: [NAME_WIDTH] },
@@ -123,6 +124,19 @@ function watchersOf({ watchers, watcherCount }: ExplainReply): string {
 function formatWatcher({ connection, client, pid, oversize }: WatcherStatus): string {
 	const process = pid === null ? '' : ` (pid ${pid})`;
 	return `#${connection} ${client ?? 'unnamed'}${process}${oversize ? ' (too long for it)' : ''}`;
+}
+
+/** The changes that these watchers were pushed, together. Whole ones of a large service go to clients that know no deltas. */
+function pushedRows(watchers: readonly WatcherStatus[]): Cell[][] {
+	const all = watchers.flatMap(({ pushed }) => pushed ?? []);
+	if (all.length === 0) return [];
+	const sum = (form: 'whole' | 'delta' | 'parts'): number => all.reduce((count, pushed) => count + pushed[form], 0);
+	const sizes = all.map(({ lastBytes }) => lastBytes);
+	const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
+	const last = least === most ? `${most} bytes` : `${least} to ${most} bytes`;
+	return [
+		['pushed', `${sum('whole')} whole, ${formatCount(sum('delta'), 'delta')}, ${sum('parts')} in parts; last ${last}`],
+	];
 }
 
 function oversizeOf({ frameBytes }: ExplainReply): string {

@@ -1,0 +1,190 @@
+import type { ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
+
+import {
+	type RunningProcess,
+	runSidecar,
+	sidecarBin,
+	startSidecar,
+	type TempInstance,
+	TempServices,
+	type TempSocket,
+	tempSocket,
+} from '@spock/testkit';
+import { expect } from 'vitest';
+
+import { askWorker, bundleWorker, killWorker, startWorker, workerReply } from '../worker-process.ts';
+import type { AppCommand, AppReply } from './skew-messages.ts';
+import { type View, viewOf } from './skew-view.ts';
+
+export type Build = 'earlier' | 'current';
+export const BUILDS: readonly Build[] = ['earlier', 'current'];
+
+/** For what must come in any case, on a machine however busy. */
+const ANSWER_MS_MAX = 60_000;
+
+const POLL = { timeout: 20_000, interval: 10 };
+
+/** The command of a build's sidecar, and the module of its client. */
+function programs(build: Build): { readonly bin: string; readonly client: string } {
+	if (build === 'current') return { bin: sidecarBin, client: new URL('../../dist/index.js', import.meta.url).href };
+	const directory = process.env['SPOCK_SKEW_EARLIER'];
+	if (!directory || !existsSync(directory))
+		throw new Error('SPOCK_SKEW_EARLIER names no build of an earlier commit: run `npm run suite skew`');
+	return { bin: join(directory, 'bin/sidecar.js'), client: pathToFileURL(join(directory, 'client.js')).href };
+}
+
+/** An app in a process of its own, with the client of a build. */
+class SkewApp {
+	readonly build: Build;
+	readonly #process: ChildProcess;
+
+	private constructor(build: Build, process: ChildProcess) {
+		this.build = build;
+		this.#process = process;
+	}
+
+	static async start(build: Build, worker: string, path: string): Promise<SkewApp> {
+		const process = startWorker(worker, { settings: { client: programs(build).client, path } });
+		await workerReply<AppReply, 'ready'>(process, 'ready', ANSWER_MS_MAX);
+		return new SkewApp(build, process);
+	}
+
+	readonly ask = async <T>(command: AppCommand): Promise<T> => {
+		const { value } = await askWorker<AppReply, AppCommand['kind']>(this.#process, command, ANSWER_MS_MAX);
+		return value as T;
+	};
+
+	kill(): Promise<void> {
+		return killWorker(this.#process);
+	}
+}
+
+/**
+ * A services file, sidecars that ask one another, and an app of each build at the first of them. The last one reads the file: it is the
+ * sidecar of the apps, or the Spock of a node that their sidecar asks.
+ */
+export class SkewSite implements AsyncDisposable {
+	readonly apps: SkewApp[] = [];
+	readonly #place: TempSocket;
+	readonly #services: TempServices;
+	/** Nearest to the apps first. */
+	readonly #builds: Build[];
+	readonly #sidecars: RunningProcess[] = [];
+
+	private constructor(place: TempSocket, services: TempServices, builds: readonly Build[]) {
+		this.#place = place;
+		this.#services = services;
+		this.#builds = [...builds];
+	}
+
+	/** `builds`: that of each sidecar, nearest to the apps first. */
+	static async open(builds: readonly Build[]): Promise<SkewSite> {
+		const site = new SkewSite(await tempSocket(), await TempServices.make(), builds);
+		try {
+			for (const [at, build] of [...builds.entries()].reverse()) await site.start(at, build);
+			await site.startApps();
+			return site;
+		} catch (error) {
+			await site[Symbol.asyncDispose]();
+			throw error;
+		}
+	}
+
+	/** Starts an app of each build. */
+	async startApps(): Promise<void> {
+		const worker = await bundleWorker(new URL('skew-app.ts', import.meta.url), this.#place.directory);
+		const path = this.#path(0);
+		this.apps.push(...(await Promise.all(BUILDS.map((build) => SkewApp.start(build, worker, path)))));
+	}
+
+	/** Lines that the sidecars have logged as a warning or worse. */
+	warnings(): readonly string[] {
+		const lines = this.#sidecars.flatMap((sidecar) => sidecar.stdout().split('\n'));
+		return lines.filter((line) => /^\{"level":"(?:warn|error|fatal)"/.test(line));
+	}
+
+	async stopApps(): Promise<void> {
+		await Promise.all(this.apps.splice(0).map((app) => app.kill()));
+	}
+
+	/** Starts the sidecar at this place of the chain. */
+	async start(at: number, build: Build): Promise<void> {
+		this.#builds[at] = build;
+		this.#sidecars[at] = await startSidecar(this.#path(at), this.#args(at), { bin: programs(build).bin });
+	}
+
+	/** Ends the sidecar at this place. */
+	async stop(at: number, signal: NodeJS.Signals): Promise<void> {
+		await this.#sidecars[at]?.stop(signal);
+	}
+
+	/** A sidecar takes the place of this one, which ends by itself. */
+	async takeOver(at: number, build: Build): Promise<void> {
+		await using old = this.#sidecars[at];
+		this.#builds[at] = build;
+		const args = ['start', '--take-over', '--socket', this.#path(at), ...this.#args(at)];
+		const next = runSidecar(args, { bin: programs(build).bin });
+		this.#sidecars[at] = next;
+		expect(await Promise.race([old?.finished, next.finished])).toMatchObject({ exitCode: 0, stderr: '' });
+		expect(next.child.exitCode, next.stdout()).toBe(null);
+	}
+
+	/** Replaces a service in the file, and returns what every app must see of it. */
+	async set(service: string, instances: readonly (TempInstance & { readonly id: string })[]): Promise<View> {
+		await this.#services.set(service, instances);
+		const known = instances.map(({ id, host, port, tags = [], status = 'passing' }) => ({
+			...{ instance: id, host, port, tags, status },
+		}));
+		known.sort((a, b) => (a.instance < b.instance ? -1 : 1));
+		return viewOf(known, { source: 'live' });
+	}
+
+	/** Sets the value of a key in the file. */
+	setKey(key: string, value: string): Promise<void> {
+		return this.#services.setKey(key, value);
+	}
+
+	/**
+	 * Waits until each app, all of which watch the service, has this view. `instead`: what those may have that are of the earlier build, or
+	 * behind a sidecar of it.
+	 */
+	async seen(service: string, view: View, instead: Partial<View> = view): Promise<void> {
+		const builds = this.#builds;
+		for (const { build, ask } of this.apps) {
+			const isMixed = build === 'earlier' || builds.includes('earlier');
+			const isExpected = (seen: View | undefined): boolean =>
+				isDeepStrictEqual(seen, view) || (isMixed && isDeepStrictEqual({ ...seen, ...instead }, seen));
+			await expect
+				.poll(() => ask<View | undefined>({ kind: 'watched', service }), { ...POLL, message: `app: ${build}` })
+				.toSatisfy(isExpected);
+		}
+	}
+
+	/** Asks each app, and returns their answers. */
+	both<T>(command: AppCommand): Promise<readonly T[]> {
+		return Promise.all(this.apps.map(({ ask }) => ask<T>(command)));
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		await this.stopApps();
+		await Promise.all(this.#sidecars.map((sidecar) => sidecar[Symbol.asyncDispose]()));
+		await this.#services[Symbol.asyncDispose]();
+		await this.#place[Symbol.asyncDispose]();
+	}
+
+	#path(at: number): string {
+		return `${this.#place.path}-${at}`;
+	}
+
+	#args(at: number): readonly string[] {
+		const isLast = at === this.#builds.length - 1;
+		const source = isLast
+			? ['--backend', 'local', '--services', this.#services.file]
+			: ['--upstream', `unix:${this.#path(at + 1)}`, '--state-dir', join(this.#place.directory, 'state')];
+		return [...source, '--empty-hold-ms', '0'];
+	}
+}

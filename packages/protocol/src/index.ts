@@ -34,13 +34,13 @@ export {
 	encodePayload,
 	encodePush,
 	encodeReply,
+	encodeReplyPieces,
 	encodeReplyTail,
 	encodeRequest,
 	encodeRequestTail,
 	fitsFrame,
 	frameTooLargeError,
 	type PayloadText,
-	REPLY_AROUND,
 } from './frames/frame-encoder.ts';
 export { InFlightRing, type InFlightRingOptions } from './frames/in-flight-ring.ts';
 export {

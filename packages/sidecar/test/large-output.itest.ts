@@ -33,8 +33,8 @@ async function watchUnread(path: string, features: readonly string[]): Promise<S
 }
 
 function residentBytes({ child }: RunningProcess): number {
-	const [, resident] = readFileSync(`/proc/${child.pid}/statm`, 'utf8').split(' ');
-	return Number(resident) * 4096;
+	const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+	return Number(kib) * 1024;
 }
 
 it.runIf(process.platform === 'linux').each(Object.entries(SERVICES))(

@@ -29,12 +29,14 @@ export function encodeRequest(id: number, tail: string): string {
 	return `{"id":${id}${tail}`;
 }
 
-/** What is before and behind the payload of a reply, after its id. */
-export const REPLY_AROUND = [',"data":', '}\n'] as const;
-
 /** Everything of a reply after its id. Sidecars send the id as they received it. */
 export function encodeReplyTail(payload: PayloadText): string {
-	return REPLY_AROUND[0] + payload + REPLY_AROUND[1];
+	return `,"data":${payload}}\n`;
+}
+
+/** The same in pieces: a long payload stays the one string that many replies share. */
+export function encodeReplyPieces(payload: PayloadText): readonly string[] {
+	return [',"data":', payload, '}\n'];
 }
 
 /** A reply line. */

@@ -1,7 +1,7 @@
 import type { Duplex, Readable } from 'node:stream';
 
 import { FrameDecoder, type FrameSink } from '../frames/frame-decoder.ts';
-import { HeldOutput, SLICE_CHARACTERS } from './held-output.ts';
+import { QueuedOutput, SLICE_CHARACTERS } from './queued-output.ts';
 
 /**
  * What is written in one tick is sent in pieces: the peer then works on the first while this side still produces the rest.
@@ -43,8 +43,8 @@ export class FramedSocket {
 	readonly #events: FramedSocketEvents;
 	readonly #decoder: FrameDecoder;
 	#pending = '';
-	readonly #held = new HeldOutput();
-	/** This side ends when nothing is held any more. */
+	readonly #queued = new QueuedOutput();
+	/** This side ends when nothing is queued any more. */
 	#endsWhenWritten = false;
 	#pieceCharacters = PIECE_CHARACTERS_MIN;
 	#tickCharacters = 0;
@@ -57,7 +57,7 @@ export class FramedSocket {
 	#closed = false;
 	/** True between `pause` and `resume`. */
 	#paused = false;
-	/** The peer ended its side while its last frames were still held. */
+	/** The peer ended its side while its last frames were still queued. */
 	#endHeld = false;
 	#error: Error | undefined;
 	#bytesRead = 0;
@@ -82,10 +82,10 @@ export class FramedSocket {
 
 	/** Frames and partial frames that the peer has not taken yet, in bytes (characters, for those not yet written). */
 	get bufferedBytes(): number {
-		return this.#socket.writableLength + this.#held.bytes + this.#pending.length;
+		return this.#socket.writableLength + this.#queued.bytes + this.#pending.length;
 	}
 
-	/** Bytes of an incomplete frame that are held. */
+	/** Bytes of an incomplete frame that are queued. */
 	get partialBytes(): number {
 		return this.#decoder.partialBytes;
 	}
@@ -128,8 +128,8 @@ export class FramedSocket {
 		if (!this.#writable) return;
 		if (line.length > SLICE_CHARACTERS) {
 			this.flush();
-			this.#held.push(line);
-			this.#writeHeld();
+			this.#queued.push(line);
+			this.#writeQueued();
 			return;
 		}
 		this.#pending += line;
@@ -157,7 +157,7 @@ export class FramedSocket {
 		if (text === '' || this.#closed) return;
 		this.#pending = '';
 		this.#tickCharacters += text.length;
-		if (this.#held.bytes > 0) this.#held.push(text);
+		if (this.#queued.bytes > 0) this.#queued.push(text);
 		else this.#put(text);
 	}
 
@@ -169,20 +169,20 @@ export class FramedSocket {
 		this.#socket.write(text, byteCount === text.length ? 'latin1' : 'utf8');
 	}
 
-	/** Writes what is held, until the peer has to take some of it. */
-	#writeHeld(): void {
+	/** Writes what is queued, until the peer has to take some of it. */
+	#writeQueued(): void {
 		while (!this.#socket.writableNeedDrain) {
-			const slice = this.#held.take();
+			const slice = this.#queued.take();
 			if (slice === undefined) break;
 			this.#put(slice);
 		}
-		if (this.#endsWhenWritten && this.#held.bytes === 0) this.#socket.end();
+		if (this.#endsWhenWritten && this.#queued.bytes === 0) this.#socket.end();
 	}
 
-	/** Writes what is pending and all that is held, whether the peer takes it or not. */
+	/** Writes what is pending and all that is queued, whether the peer takes it or not. */
 	#flushAll(): void {
 		this.flush();
-		if (this.#held.bytes > 0) this.#put(this.#held.takeAll());
+		if (this.#queued.bytes > 0) this.#put(this.#queued.takeAll());
 	}
 
 	/**
@@ -195,7 +195,7 @@ export class FramedSocket {
 		this.#input.pause();
 	}
 
-	/** Reads again, first what was held. */
+	/** Reads again, first what was queued. */
 	resume(): void {
 		if (this.#closed) return;
 		this.#paused = false;
@@ -244,7 +244,7 @@ export class FramedSocket {
 		this.flush();
 		this.#writable = false;
 		this.#muted = false;
-		this.#endsWhenWritten = this.#held.bytes > 0;
+		this.#endsWhenWritten = this.#queued.bytes > 0;
 		if (!this.#endsWhenWritten) this.#socket.end();
 	}
 
@@ -253,7 +253,7 @@ export class FramedSocket {
 		this.#writable = false;
 		this.#muted = false;
 		this.#pending = '';
-		this.#held.clear();
+		this.#queued.clear();
 		this.#error ??= error;
 		this.#decoder.stop();
 		this.#socket.destroy();
@@ -273,12 +273,12 @@ export class FramedSocket {
 	}
 
 	readonly #onDrain = (): void => {
-		this.#writeHeld();
-		if (this.#held.bytes === 0 && !this.#socket.writableNeedDrain) this.#events.drained?.();
+		this.#writeQueued();
+		if (this.#queued.bytes === 0 && !this.#socket.writableNeedDrain) this.#events.drained?.();
 	};
 
 	readonly #onEnd = (): void => {
-		// Node reports the end of a paused stream too; frames that arrived before it may be held.
+		// Node reports the end of a paused stream too; frames that arrived before it may be queued.
 		this.#endHeld = this.#paused;
 		if (!this.#paused) this.#events.ended?.();
 	};
@@ -293,7 +293,7 @@ export class FramedSocket {
 		this.#writable = false;
 		this.#muted = false;
 		this.#pending = '';
-		this.#held.clear();
+		this.#queued.clear();
 		this.#decoder.stop();
 		this.#input.off('data', this.receive);
 		this.#socket.off('drain', this.#onDrain);

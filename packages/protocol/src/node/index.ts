@@ -1,6 +1,7 @@
 export { FramedSocket, type FramedSocketEvents, type FramedSocketOptions } from './framed-socket.ts';
 export { makeDirectory } from './make-directory.ts';
 export { createPacker, type Packing, packings, unpackInput } from './packing.ts';
+export { SLICE_CHARACTERS } from './queued-output.ts';
 export {
 	assertPrivateDirectory,
 	assertSocketPathFits,

@@ -1,9 +1,11 @@
 import {
 	encodeFailure,
+	encodeReplyPieces,
+	encodeReplyTail,
 	fitsFrame,
 	frameTooLargeError,
 	isId,
-	REPLY_AROUND,
+	type PayloadText,
 	type Request,
 	SpockError,
 	splitTrace,
@@ -11,6 +13,7 @@ import {
 	type WireError,
 } from '@spock/protocol';
 import { type Clock, FrameHeads } from '@spock/protocol/internal';
+import { SLICE_CHARACTERS } from '@spock/protocol/node';
 
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { LimitName, SidecarObserver } from '../foundation/observer.ts';
@@ -21,8 +24,6 @@ import { TracedRequests } from './traced-requests.ts';
 
 /** Characters of a message that fit into the shortest frame. */
 const FAILURE_LENGTH_MAX = 128;
-/** A longer payload is not copied into its reply. */
-const LONG_CHARACTERS = 65_536;
 
 /** What the requests of a connection need. */
 export interface RequestsContext {
@@ -249,25 +250,28 @@ export class Requests {
 		const isParted = answered instanceof PartedAnswer;
 		if (isParted) for (const line of answered.lines) this.#port.send(line);
 		const payload = isParted ? answered.last : answered;
-		const [before, behind] = REPLY_AROUND;
-		const head = this.#heads.head(id) + before;
-		// A long payload stays the one string that other connections are sent as well.
-		const isLong = payload.length > LONG_CHARACTERS;
-		const line = isLong ? head : head + payload + behind;
-		const restBytes = isLong ? Buffer.byteLength(payload) + behind.length : 0;
+		// A longer one is queued as it is, and not copied into its reply.
+		if (payload.length > SLICE_CHARACTERS) return this.#answerInPieces(func, id, payload, startedMs);
+		const line = this.#heads.head(id) + encodeReplyTail(payload);
 		const { frameBytesMax } = this.#port;
-		if (!fitsFrame(line, frameBytesMax - restBytes)) {
-			this.#context.limited('frameBytesMax');
-			const error = frameTooLargeError('the answer', Buffer.byteLength(line) + restBytes - 1, frameBytesMax);
-			this.#answerFailure(id, func, error, startedMs);
-			return false;
-		}
+		if (!fitsFrame(line, frameBytesMax)) return this.#answerTooLong(func, id, Buffer.byteLength(line), startedMs);
 		this.#port.send(line);
-		if (isLong) {
-			this.#port.send(payload);
-			this.#port.send(behind);
-		}
 		return true;
+	}
+
+	#answerInPieces(func: string, id: number, payload: PayloadText, startedMs: number): boolean {
+		const pieces = [this.#heads.head(id), ...encodeReplyPieces(payload)];
+		const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+		if (bytes - 1 > this.#port.frameBytesMax) return this.#answerTooLong(func, id, bytes, startedMs);
+		for (const piece of pieces) this.#port.send(piece);
+		return true;
+	}
+
+	#answerTooLong(func: string, id: number, lineBytes: number, startedMs: number): false {
+		this.#context.limited('frameBytesMax');
+		const error = frameTooLargeError('the answer', lineBytes - 1, this.#port.frameBytesMax);
+		this.#answerFailure(id, func, error, startedMs);
+		return false;
 	}
 
 	#answerFailure(id: number, func: string, reason: unknown, startedMs: number): void {

@@ -121,7 +121,7 @@ export class SidecarConnection {
 
 	/** What was written and is still here. */
 	get backlogBytes(): number {
-		return this.#packed?.backlogBytes ?? this.#socket.writableLength;
+		return this.#packed?.backlogBytes ?? this.#framed.bufferedBytes;
 	}
 
 	/** Sends whole lines that are not answered. */

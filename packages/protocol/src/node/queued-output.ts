@@ -5,13 +5,13 @@
 export const SLICE_CHARACTERS = 65_536;
 
 /** Output behind what a socket has: a long line, and what was written after it. */
-export class HeldOutput {
+export class QueuedOutput {
 	#texts: string[] = [];
 	#bytes = 0;
 	/** How much of the first text was taken. */
 	#taken = 0;
 
-	/** What is held, in bytes of UTF-8. */
+	/** What is queued, in bytes of UTF-8. */
 	get bytes(): number {
 		return this.#bytes;
 	}
@@ -22,7 +22,7 @@ export class HeldOutput {
 		this.#bytes += Buffer.byteLength(text);
 	}
 
-	/** Takes the next slice; undefined if nothing is held. */
+	/** Takes the next slice; undefined if nothing is queued. */
 	take(): string | undefined {
 		const [first] = this.#texts;
 		if (first === undefined) return undefined;

@@ -134,7 +134,7 @@ export class SharedSite {
 		const exited = (): void => {
 			if (!this.#isOver) later(this.#random.between(10, 3000), () => this.#ensureUp(host));
 		};
-		const asked = cable && { asked: { host: this.shared, cable } };
+		const asked = cable === undefined ? { isShared: true } : { asked: { host: this.shared, cable } };
 		const host: SidecarHost = new SidecarHost(this.#world, number, shape.host, exited, asked);
 		return host;
 	}

@@ -1,5 +1,6 @@
 import type { Transport } from '@spock/client';
 import { type Backend, BackendSource, Registrations } from '@spock/discovery';
+import type { SocketAddress } from '@spock/protocol/node';
 import { createSidecar, type EventsOptions, type Sidecar, type SidecarLimits, UpstreamBackend } from '@spock/sidecar';
 
 import { AnswerLog } from './answer-log.ts';
@@ -68,19 +69,30 @@ export class SidecarHost {
 	readonly silenceMs: number;
 	readonly #asked: AskedHost | undefined;
 
-	/** `exited`: the process that served the address has ended by itself. `events`: default none. `asked`: default the registry. */
+	/** At a path; of a shared one at a port, whose clients are sent to the next process when it ends. */
+	readonly #listensAt: SocketAddress;
+
+	/**
+	 * `exited`: the process that served the address has ended by itself. `events`: default none. `asked`: default the registry. `isShared`: its
+	 * clients are in other pods, and come by TCP.
+	 */
 	constructor(
 		world: WorldContext,
 		number: number,
 		options: HostOptions,
 		exited: () => void,
-		{ events, asked }: { readonly events?: HostEvents; readonly asked?: AskedHost } = {},
+		{
+			events,
+			asked,
+			isShared,
+		}: { readonly events?: HostEvents; readonly asked?: AskedHost; readonly isShared?: boolean } = {},
 	) {
 		this.#events = events;
 		this.#asked = asked;
 		this.silenceMs = asked === undefined ? 0 : UPSTREAM_SILENCE_MS + asked.host.silenceMs;
 		this.#exited = exited;
 		this.address = `/sim/sidecar-${number}.sock`;
+		this.#listensAt = isShared === true ? { host: '127.0.0.1', port: 7000 + number } : { path: this.address };
 		this.sharedId = `shared-${number}`;
 		this.options = options;
 		this.#world = world;
@@ -142,7 +154,7 @@ export class SidecarHost {
 		const sidecar = createSidecar({
 			source,
 			registrations,
-			listen: [{ address: { path: this.address } }],
+			listen: [{ address: this.#listensAt }],
 			limits,
 			...(this.#events && { events: this.#events(process, before) }),
 			clock,

@@ -190,7 +190,7 @@ async function stayReplaced(settings: Settings, log: Logger, asked: AbortSignal)
 	const path = socketPathOf(settings);
 	log.info('replaced; waiting for a signal to exit');
 	const failed = (error: unknown): void => {
-		log.warn({ reason: String(error) }, 'cannot see whether the successor is there; waiting on');
+		log.warn({ reason: String(error) }, 'cannot look for the successor; retrying');
 	};
 	if (path !== undefined) await untilAbandoned({ path, clock: systemClock, signal: asked, failed });
 	if (asked.aborted) return EXIT.ok;

@@ -64,7 +64,10 @@ await diplomat.drain();
 say({ event: 'left', ...total });
 
 function optionsOf(spock: SharedSpock): DiplomatOptions {
-	if ('tokenFile' in spock) return { token: async () => (await readFile(spock.tokenFile, 'utf8')).trim() };
+	if ('tokenFile' in spock) {
+		const { tokenFile, ...limits } = spock;
+		return { ...limits, token: async () => (await readFile(tokenFile, 'utf8')).trim() };
+	}
 	const { ca, ...access } = spock;
 	return { ...access, transport: tlsTransport({ ca }) };
 }

@@ -92,6 +92,17 @@ export class NodeSpock implements AsyncDisposable {
 		);
 	}
 
+	/** Has the Spock of that pod crash; resolves when the kubelet has started it again. */
+	async crash(name: string): Promise<void> {
+		const starts = () =>
+			this.#machine
+				.record(name)
+				.containers.filter(({ container, kind }) => container === 'sidecar' && kind === 'start');
+		const { pid } = await this.#wait(name, 'to be started', () => starts()[0]);
+		process.kill(pid, 'SIGKILL');
+		await this.#wait(name, 'to be started again', () => starts().length > 1);
+	}
+
 	/** Has that pod end; gives the exit code of its Spock. */
 	async remove(name: string): Promise<number | undefined> {
 		await this.#machine.kubelet.remove(name);

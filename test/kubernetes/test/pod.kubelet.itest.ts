@@ -260,12 +260,38 @@ describe('two pods of apps that ask the Spock of their node', () => {
 		expect(await node.remove('socket-after')).toBe(0);
 	});
 
+	it('are served at the socket by the next one again when its container has crashed; the one before still waits', async () => {
+		await using node = await NodeSpock.prepare(machine, nodeAddress(), readRendered(directory, 'node-socket'));
+		await node.place('crash-before');
+		const apps = await startAtSocket(machine, node, {
+			title: 'the next Spock of the node crashes',
+			prefix: 'crash-',
+		});
+		await using registrations = await watchRegistrations(machine, 'crash-');
+		await takeSocketOver(node, apps, 'crash');
+		for (const app of apps) app.note('SIGKILL of the next Spock', Date.now());
+		await node.crash('crash-after');
+		await haveLiveCalls(apps, 'the next Spock was started again');
+		// Of its first end: it was not started again either.
+		expect(await node.remove('crash-before')).toBe(0);
+		await haveLiveCalls(apps, 'the Spock in place before has ended');
+		expect(registrations.losses).toEqual([]);
+		for (const app of apps) {
+			await app.remove();
+			expect((await app.container('app', 'exit')).exitCode).toBe(0);
+			expect(app.tell().failed).toBe(0);
+		}
+		await node.remove('crash-after');
+	});
+
 	it('are served at the socket by the one in place before, when the next one is taken away again', async () => {
 		await using node = await NodeSpock.prepare(machine, nodeAddress(), readRendered(directory, 'node-socket'));
 		await node.place('undo-before');
 		const apps = await startAtSocket(machine, node, {
 			title: 'an upgrade of the Spock of the node is undone',
 			prefix: 'undo-',
+			// The one before waits for 5 s, in case the next one is started again.
+			timeoutMs: 30_000,
 		});
 		await using registrations = await watchRegistrations(machine, 'undo-');
 		await takeSocketOver(node, apps, 'undo');

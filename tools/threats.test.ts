@@ -31,7 +31,7 @@ describe('docs/reference/threats.md', () => {
 		const text = readFileSync(join(root, 'docs/reference/threats.md'), 'utf8');
 		const ways = [...text.matchAll(/^## (.+)$/gm)].map(([, way]) => way);
 		expect(ways).toEqual([
-			...['The unix socket', 'The TCP port', 'The admin port', 'The gRPC port'],
+			...['The unix socket', 'A socket of the node', 'The TCP port', 'The admin port', 'The gRPC port'],
 			...['The services file', 'The state directory', 'Consul'],
 		]);
 	});

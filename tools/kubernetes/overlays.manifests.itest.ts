@@ -200,6 +200,47 @@ describe('the Spock of a node at a socket', () => {
 		expect(brokenNodeClientRules(podOf('spock-on-node-socket'), node)).toEqual([]);
 	});
 
+	it.each([
+		['an app that is root', 'runAsUser: 10002', 'runAsUser: 0', 'app is not root'],
+		[
+			'an app that can replace the socket',
+			/(name: uds\n +)readOnly: true/,
+			'$1readOnly: false',
+			'cannot replace the socket',
+		],
+		[
+			'a second mount that can be written',
+			'volumeMounts:',
+			'volumeMounts:\n        - {mountPath: /run/spock, name: uds}',
+			'cannot replace the socket',
+		],
+		['the user of the Spock', 'runAsUser: 10002', 'runAsUser: 10001', 'is not the user of the Spock'],
+		[
+			'that user in the pod',
+			/runAsUser: 10002([\s\S]*fsGroup: 2000)/,
+			'$1\n        runAsUser: 10001',
+			'is not the user of the Spock',
+		],
+		['another group', 'fsGroup: 2000', 'fsGroup: 2001', 'has the group of the socket'],
+		['a token outside a Secret', /secret:\n.*\n.*\n/, 'emptyDir: {}\n', 'its token is in a Secret'],
+		['a token for every user of the pod', 'defaultMode: 288', 'defaultMode: 292', 'its token is in a Secret'],
+		[
+			'a token that can be written',
+			/(name: spock-node\n +)readOnly: true/,
+			'$1readOnly: false',
+			'its token is in a Secret',
+		],
+		['another directory of the node', 'path: /run/spock', 'path: /run/other', 'is that of the Spock'],
+		['the directory at another path', 'mountPath: /uds', 'mountPath: /run', 'where that of a sidecar would be'],
+		['a sidecar', 'initContainers: []', 'initContainers: [{name: sidecar}]', 'there is no sidecar'],
+	])('its app would not keep the rules with %s', (_, from, to, rule) => {
+		const changed = (rendered.get('spock-on-node-socket') ?? '').replace(from, to);
+		expect(changed).not.toBe(rendered.get('spock-on-node-socket'));
+		const manifests = parseAllDocuments(changed).map((document) => document.toJS() as Manifest);
+		const pod = manifests.find(({ kind }) => kind === 'Deployment')?.spec.template as Pod;
+		expect(brokenNodeClientRules(pod, node).join()).toContain(rule);
+	});
+
 	it('is of this version, as its init container is', () => {
 		const images = [...(node.spec.initContainers ?? []), ...node.spec.containers].map(({ image }) => image);
 		const [sidecar] = podOf('base').spec.initContainers ?? [];

@@ -73,10 +73,14 @@ function placeRules({ spec }: Pod, sidecar: Container, { isNative }: PodExpectat
 			});
 }
 
+/** What a container does not say, it has from its pod. */
+function contextOf(spec: Pod['spec'], container: Container): SecurityContext {
+	return { ...spec.securityContext, ...container.securityContext };
+}
+
 /** https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted, and a root file system that cannot be written. */
 function containerRules({ spec }: Pod, container: Container): string[] {
-	// What a container does not say, it has from its pod.
-	const context: SecurityContext = { ...spec.securityContext, ...container.securityContext };
+	const context = contextOf(spec, container);
 	const { capabilities } = context;
 	return broken({
 		[`${container.name} is not root`]: context.runAsNonRoot === true && (context.runAsUser ?? 0) > 0,
@@ -103,7 +107,7 @@ function shareRules({ spec }: Pod, sidecar: Container, app: Container): string[]
 	);
 	const [own, ofApp] = mounts;
 	const volume = spec.volumes?.find(({ name }) => name === own?.name);
-	const users = [sidecar, app].map(({ securityContext }) => securityContext?.runAsUser);
+	const users = [sidecar, app].map((container) => contextOf(spec, container).runAsUser);
 	return broken({
 		'both look for the socket at one path': socketOf(sidecar) === socketOf(app),
 		'both mount one volume where the socket is': own !== undefined && own.name === ofApp?.name,
@@ -148,7 +152,7 @@ function listenRules(pod: Pod, node: Container): string[] {
 function nodeSocketRules({ spec }: Pod, node: Container): string[] {
 	const volume = spec.volumes?.find(({ hostPath }) => hostPath !== undefined);
 	const [init, ...others] = spec.initContainers ?? [];
-	const { runAsUser, runAsGroup } = node.securityContext ?? {};
+	const { runAsUser, runAsGroup } = contextOf(spec, node);
 	const mountOf = (container: Container | undefined) =>
 		container?.volumeMounts?.find(({ name }) => name === volume?.name)?.mountPath;
 	const onlyOwner = init?.securityContext;
@@ -175,24 +179,26 @@ function nodeSocketRules({ spec }: Pod, node: Container): string[] {
 /** The rules that a pod without a sidecar breaks, whose app asks the Spock of its node at a socket. */
 export function brokenNodeClientRules(pod: Pod, node: Pod): string[] {
 	const app = appOf(pod);
-	if (app === undefined) return ['there is no app'];
+	const spock = sidecarOf(node);
+	if (app === undefined || spock === undefined) return ['there is no app, or no Spock'];
 	const { spec } = pod;
+	const { runAsUser, runAsGroup } = contextOf(node.spec, spock);
 	const directory = (one: Pod): string | undefined =>
 		one.spec.volumes?.find(({ hostPath }) => hostPath !== undefined)?.hostPath?.path;
 	const volume = spec.volumes?.find(({ hostPath }) => hostPath !== undefined);
 	const mount = app.volumeMounts?.find(({ name }) => name === volume?.name);
+	const mounts = [...(spec.initContainers ?? []), ...spec.containers].flatMap(({ volumeMounts = [] }) =>
+		volumeMounts.filter(({ name }) => name === volume?.name),
+	);
 	return [
 		...containerRules(pod, app),
 		...broken({
 			'there is no sidecar': sidecarOf(pod) === undefined && pod.metadata.labels?.['spock-sidecar'] === undefined,
 			'the directory is that of the Spock': directory(pod) !== undefined && directory(pod) === directory(node),
 			'the app finds the socket where that of a sidecar would be': mount?.mountPath === SOCKET_DIRECTORY,
-			'the app cannot replace the socket': mount?.readOnly === true,
-			'the app is not the user of the Spock':
-				app.securityContext?.runAsUser !== sidecarOf(node)?.securityContext?.runAsUser,
-			'the app has the group of the socket':
-				spec.securityContext?.fsGroup !== undefined &&
-				spec.securityContext.fsGroup === sidecarOf(node)?.securityContext?.runAsGroup,
+			'the app cannot replace the socket': mounts.length > 0 && mounts.every(({ readOnly }) => readOnly === true),
+			'the app is not the user of the Spock': contextOf(spec, app).runAsUser !== runAsUser,
+			'the app has the group of the socket': runAsGroup !== undefined && spec.securityContext?.fsGroup === runAsGroup,
 			'its token is in a Secret, read-only, which its group can read': isSecret(pod, app, 'APP_TOKEN_FILE'),
 		}),
 	];

@@ -301,7 +301,7 @@ describe('sidecar start --take-over', () => {
 		await listening(next);
 		await waitFor('that it waits for the client', () => old.stdout().includes('asking clients to leave'));
 		old.child.kill('SIGTERM');
-		await waitFor('that it is told', () => old.stdout().includes('signal received'));
+		await waitFor('that the signal is logged', () => old.stdout().includes('signal received'));
 		await client[Symbol.asyncDispose]();
 		expect(await old.finished).toMatchObject({ exitCode: 0 });
 		expect(old.stdout()).not.toContain('waiting for a signal');

@@ -22,7 +22,11 @@ export type SharedSpock =
 			/** Its authority, in PEM. */
 			readonly ca: string;
 	  }
-	| { readonly tokenFile: string };
+	| {
+			readonly tokenFile: string;
+			/** How long a call over the wire may wait. Default: that of the client. */
+			readonly timeoutMs?: number;
+	  };
 
 /** A line that the app prints, as JSON; `atMs` by the wall clock. */
 export type LookupAppLine = { readonly atMs: number } & LookupAppEvent;

@@ -13,7 +13,7 @@ export const APPS = ['app-one', 'app-two'] as const;
 export function startAtSocket(
 	machine: PodMachine,
 	node: NodeSpock,
-	{ title, prefix }: { readonly title: string; readonly prefix: string },
+	{ title, prefix, ...limits }: { readonly title: string; readonly prefix: string; readonly timeoutMs?: number },
 ): Promise<readonly RunningPod[]> {
 	const manifests = readRendered(renderedDirectory(process.env), 'spock-on-node-socket');
 	return Promise.all(
@@ -21,7 +21,7 @@ export function startAtSocket(
 			RunningPod.start(machine, node.client(app, manifests), {
 				title: `${title}: ${app}`,
 				name: `${prefix}${app}`,
-				shared: { tokenFile: '/etc/spock/node/token' },
+				shared: { tokenFile: '/etc/spock/node/token', ...limits },
 			}),
 		),
 	);

@@ -92,6 +92,20 @@ export class NodeSpock implements AsyncDisposable {
 		);
 	}
 
+	/** Has the Spock of that pod crash, and the kubelet start it again, after something else; resolves then. */
+	async crash(name: string, away: () => Promise<unknown>): Promise<void> {
+		const starts = () =>
+			this.#machine
+				.record(name)
+				.containers.filter(({ container, kind }) => container === 'sidecar' && kind === 'start');
+		const { pid } = await this.#wait(name, 'to be started', () => starts()[0]);
+		await this.#machine.kubelet.pausedDuring(async () => {
+			process.kill(pid, 'SIGKILL');
+			await away();
+		});
+		await this.#wait(name, 'to be started again', () => starts().length > 1);
+	}
+
 	/** Has that pod end; gives the exit code of its Spock. */
 	async remove(name: string): Promise<number | undefined> {
 		await this.#machine.kubelet.remove(name);

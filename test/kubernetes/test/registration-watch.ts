@@ -13,7 +13,7 @@ interface Entry {
 
 /** Watches what apps have registered at Consul, each one instance of a service, by blocking queries. */
 export class RegistrationWatch implements AsyncDisposable {
-	/** What was otherwise than at the beginning: one that was not there, not passing, or registered anew. */
+	/** What was otherwise than at the beginning: one that was not there, not passing, or registered anew; or could not be watched. */
 	readonly losses: string[] = [];
 	/** By service: the app that has registered it, as its token names it, and its address. */
 	readonly registered: Readonly<Record<string, { readonly app: string | undefined; readonly address: string }>>;
@@ -28,7 +28,10 @@ export class RegistrationWatch implements AsyncDisposable {
 			{ app: Service.Meta['spock-app'], address: Service.Address },
 		]);
 		this.registered = Object.fromEntries(named);
-		this.#ended = Promise.all([...first].map(([service, entry]) => this.#watch(service, entry)));
+		const watches = [...first].map(([service, entry]) =>
+			this.#watch(service, entry).catch((error: unknown) => void this.losses.push(`${service}: ${String(error)}`)),
+		);
+		this.#ended = Promise.all(watches);
 	}
 
 	/** Resolves when each is there and passing. */

@@ -43,6 +43,16 @@ export class Kubelet {
 		await rm(join(MANIFESTS, `${name}.yaml`));
 	}
 
+	/** Has it do nothing meanwhile, and go on then. */
+	async pausedDuring(work: () => Promise<unknown>): Promise<void> {
+		this.#process.child.kill('SIGSTOP');
+		try {
+			await work();
+		} finally {
+			this.#process.child.kill('SIGCONT');
+		}
+	}
+
 	/** Every pod that it knows, with its status. */
 	async pods(): Promise<readonly Pod[]> {
 		const response = await fetch(`http://127.0.0.1:${PORT}/pods`, { signal: AbortSignal.timeout(5000) });

@@ -189,7 +189,10 @@ function endWhenAsked(sidecar: Sidecar, log: Logger): { readonly asked: AbortSig
 async function stayReplaced(settings: Settings, log: Logger, asked: AbortSignal): Promise<number> {
 	const path = socketPathOf(settings);
 	log.info('replaced; waiting for a signal to exit');
-	if (path !== undefined) await untilAbandoned({ path, clock: systemClock, signal: asked });
+	const failed = (error: unknown): void => {
+		log.warn({ reason: String(error) }, 'cannot look for the successor; retrying');
+	};
+	if (path !== undefined) await untilAbandoned({ path, clock: systemClock, signal: asked, failed });
 	if (asked.aborted) return EXIT.ok;
 	log.warn('successor is gone; exiting to be restarted');
 	return EXIT.failure;

@@ -1,4 +1,4 @@
-// The programs of an earlier commit of this repository: its sidecar as one bundle, and its client with TLS. They are kept in the cache by commit.
+// The programs of an earlier commit of this repository: its sidecar as one bundle, and its client. They are kept in the cache by commit.
 import { spawnSync } from 'node:child_process';
 import {
 	existsSync,
@@ -25,8 +25,8 @@ const ENTRIES = {
 };
 
 /**
- * Builds the programs of a commit, unless they are there: `bin/sidecar.js`, `client.js` and `tls.js` in the directory that it returns. Ends the
- * process with a message where this clone does not have the commit.
+ * Builds the programs of a commit, unless they are there: `bin/sidecar.js`, `client.js` and `tls.js` in the directory that it returns.
+ * Ends the process with a message where this clone does not have the commit.
  */
 export async function earlierBuild(name) {
 	const commit = commitOf(name);

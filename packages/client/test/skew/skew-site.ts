@@ -13,7 +13,7 @@ import {
 	type TempSocket,
 	tempSocket,
 } from '@spock/testkit';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 
 import { askWorker, bundleWorker, killWorker, startWorker, workerReply } from '../worker-process.ts';
 import type { AppCommand, AppReply, AppSettings } from './skew-messages.ts';
@@ -188,9 +188,9 @@ export class SkewSite implements AsyncDisposable {
 		for (const { build, ask } of this.apps) {
 			const isBehind = before !== undefined && (isMixed || build === 'earlier');
 			const expected = isBehind ? [view, { ...before, source: 'last-known-good', oversize }] : [view];
-			await expect
-				.poll(() => ask<View | undefined>({ kind: 'watched', service }), { ...POLL, message: `app: ${build}` })
-				.toBeOneOf(expected);
+			const look = (): Promise<View | undefined> => ask({ kind: 'watched', service });
+			// Not `expect.poll`, which knows no tests side by side.
+			await vi.waitFor(async () => expect(await look(), `app: ${build}`).toBeOneOf(expected), POLL);
 		}
 	}
 
@@ -220,6 +220,6 @@ export class SkewSite implements AsyncDisposable {
 		const source = this.#isLast(at)
 			? ['--backend', 'local', '--services', this.#services.file, ...(this.#tls?.listenArgs ?? [])]
 			: [...upstream, '--state-dir', join(this.#place.directory, 'state')];
-		return [...source, '--empty-hold-ms', '0', '--drain-timeout-ms', '2000'];
+		return [...source, '--empty-hold-ms', '0', '--drain-timeout-ms', '4000'];
 	}
 }

@@ -12,9 +12,14 @@ export async function work(site: SkewSite, fresh = true): Promise<void> {
 	const view = await site.set('known', known);
 	for (const service of ['known', 'own']) await site.both({ kind: 'watch', service });
 	await site.seen('known', view);
+	await registerOwn(site);
+	await site.both({ kind: 'load', service: 'known', fresh });
+}
+
+/** Each app registers an instance of `own`. */
+export async function registerOwn(site: SkewSite): Promise<void> {
 	for (const { build, ask } of site.apps)
 		await ask({ kind: 'register', registration: { service: 'own', id: build, ...PLACE } });
-	await site.both({ kind: 'load', service: 'known', fresh });
 }
 
 /** The lookups have not failed, what the apps have registered is there, and changes come. */

@@ -16,13 +16,17 @@ import { dirname, join } from 'node:path';
 import { fail, pnpm, root, run, say } from './prepare.js';
 
 /** Counts changes of what is built: what an older version of this file has made is not used. */
-const RECIPE = 1;
+const RECIPE = 2;
 /** What is bundled, by the name of its output. */
-const ENTRIES = { 'dist/cli/main': 'packages/sidecar/src/cli/main.ts', client: 'packages/client/src/index.ts' };
+const ENTRIES = {
+	'dist/cli/main': 'packages/sidecar/src/cli/main.ts',
+	client: 'packages/client/src/index.ts',
+	tls: 'packages/client/src/tls.ts',
+};
 
 /**
- * Builds the programs of a commit, unless they are there: `bin/sidecar.js` and `client.js` in the directory that it returns. Ends the
- * process with a message where this clone does not have the commit.
+ * Builds the programs of a commit, unless they are there: `bin/sidecar.js`, `client.js` and `tls.js` in the directory that it returns.
+ * Ends the process with a message where this clone does not have the commit.
  */
 export async function earlierBuild(name) {
 	const commit = commitOf(name);

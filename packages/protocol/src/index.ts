@@ -44,11 +44,8 @@ export {
 } from './frames/frame-encoder.ts';
 export { InFlightRing, type InFlightRingOptions } from './frames/in-flight-ring.ts';
 export {
-	type BackendStatus,
-	type ClientStatus,
 	type EventMap,
 	type EventName,
-	type ExplainReply,
 	type FuncData,
 	type FuncMap,
 	type FuncName,
@@ -59,15 +56,6 @@ export {
 	type GoawayData,
 	type HelloData,
 	type HelloReply,
-	type Hop,
-	type InstanceExplanation,
-	type KeyWatchStatus,
-	type PushedStatus,
-	type RegistrationStatus,
-	type StatusReply,
-	type UpstreamStatus,
-	type WatcherStatus,
-	type WatchStatus,
 } from './messages/func-map.ts';
 export {
 	type ClientMessage,
@@ -85,6 +73,20 @@ export {
 	readSidecarMessage,
 	type SidecarMessage,
 } from './messages/message.ts';
+export type {
+	BackendStatus,
+	ClientStatus,
+	ExplainReply,
+	Hop,
+	InstanceExplanation,
+	KeyWatchStatus,
+	PushedStatus,
+	RegistrationStatus,
+	StatusReply,
+	UpstreamStatus,
+	WatcherStatus,
+	WatchStatus,
+} from './messages/status-data.ts';
 export { encodeTrace, readTraceContext, splitTrace, type TraceContext, traceIdOf } from './messages/trace-context.ts';
 export { validateFuncData, validateKeyQuery, validateQuery } from './messages/validate-func-data.ts';
 export type {

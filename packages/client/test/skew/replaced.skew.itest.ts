@@ -1,37 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
-import type { LoadResult } from './skew-messages.ts';
 import { BUILDS, type Build, SkewSite } from './skew-site.ts';
-import { type View, viewOf } from './skew-view.ts';
+import type { View } from './skew-view.ts';
+import { checkWork, work } from './skew-work.ts';
 
 const REPLACED: readonly (readonly [Build, Build])[] = [
 	['earlier', 'current'],
 	['current', 'earlier'],
 ];
 
-const PLACE = { host: '10.9.0.1', port: 81, tags: [], status: 'passing' } as const;
 const known = [{ id: 'a', host: '10.0.0.1', port: 80 }];
-
-/** Both apps watch, have registered an instance of `own`, and look `known` up at their sidecar. */
-async function work(site: SkewSite): Promise<void> {
-	const view = await site.set('known', known);
-	for (const service of ['known', 'own']) await site.both({ kind: 'watch', service });
-	await site.seen('known', view);
-	for (const { build, ask } of site.apps)
-		await ask({ kind: 'register', registration: { service: 'own', id: build, ...PLACE } });
-	await site.both({ kind: 'load', service: 'known', fresh: true });
-}
-
-/** The load has failed nothing, what the apps have registered is there, and changes come. */
-async function checkWork(site: SkewSite): Promise<void> {
-	await site.seen('known', await site.set('known', [...known, { id: 'b', host: '10.0.0.2', port: 80 }]));
-	const own = [...BUILDS].sort().map((build) => ({ instance: build, ...PLACE }));
-	await site.seen('own', viewOf(own, { source: 'live' }));
-	for (const { lookups, failures } of await site.both<LoadResult>({ kind: 'loaded' })) {
-		expect(failures).toEqual([]);
-		expect(lookups).toBeGreaterThan(0);
-	}
-}
 
 describe.each(REPLACED)('a sidecar of the %s build is replaced by one of the %s build', (from, to) => {
 	it('by a take-over: no lookup of its apps fails, and what they have registered stays', async () => {

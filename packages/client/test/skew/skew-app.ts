@@ -1,20 +1,29 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { Diplomat, GetServiceOptions, Registration } from '@spock/client';
+import type { Diplomat, DiplomatOptions, GetServiceOptions, Registration } from '@spock/client';
 import type { ServiceSnapshot } from '@spock/protocol';
 
 import type { AppCommand, AppReply, AppSettings } from './skew-messages.ts';
 import { viewOf } from './skew-view.ts';
 
 // An app with the client of the build that its settings name. It ends with its channel: none is left behind when the test is gone.
-const { client, path } = JSON.parse(process.argv[2] ?? '') as AppSettings;
+const { client, at } = JSON.parse(process.argv[2] ?? '') as AppSettings;
 process.once('disconnect', () => process.exit());
 
 const { connect } = (await import(client)) as typeof import('@spock/client');
-const diplomat: Diplomat = await connect({ path, retryDelayMsMax: 50 });
+const diplomat: Diplomat = await connect({ ...(await addressOf(at)), retryDelayMsMax: 50 });
 const watched = new Map<string, ServiceSnapshot>();
 let registration: Registration | undefined;
 let load: Load | undefined;
+
+async function addressOf(address: AppSettings['at']): Promise<DiplomatOptions> {
+	if ('path' in address) return address;
+	const { host, port, transport, caFile, tokenFile } = address;
+	const { tlsTransport } = (await import(transport)) as typeof import('@spock/client/tls');
+	const ca = readFileSync(caFile, 'utf8');
+	return { host, port, transport: tlsTransport({ ca }), token: () => readFileSync(tokenFile, 'utf8') };
+}
 
 /** Lookups of one service, one after the other. */
 class Load {

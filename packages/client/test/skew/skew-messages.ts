@@ -4,8 +4,16 @@ import type { RegisterServiceData } from '@spock/protocol';
 export interface AppSettings {
 	/** URL of the client's module. */
 	readonly client: string;
-	/** Of the sidecar's socket. */
-	readonly path: string;
+	/** The sidecar's socket, or its address, with the URL of the module that connects there. */
+	readonly at: { readonly path: string } | (TlsAddress & { readonly transport: string });
+}
+
+/** Where a sidecar is reached over TLS, and what is needed for that. */
+export interface TlsAddress {
+	readonly host: string;
+	readonly port: number;
+	readonly caFile: string;
+	readonly tokenFile: string;
 }
 
 /** What an app is asked; it answers with a reply of the same kind. */

@@ -2,7 +2,6 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isDeepStrictEqual } from 'node:util';
 
 import {
 	type RunningProcess,
@@ -14,11 +13,12 @@ import {
 	type TempSocket,
 	tempSocket,
 } from '@spock/testkit';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 
 import { askWorker, bundleWorker, killWorker, startWorker, workerReply } from '../worker-process.ts';
-import type { AppCommand, AppReply } from './skew-messages.ts';
+import type { AppCommand, AppReply, AppSettings } from './skew-messages.ts';
 import { type View, viewOf } from './skew-view.ts';
+import type { TlsPlace } from './tls-place.ts';
 
 export type Build = 'earlier' | 'current';
 export const BUILDS: readonly Build[] = ['earlier', 'current'];
@@ -28,13 +28,17 @@ const ANSWER_MS_MAX = 60_000;
 
 const POLL = { timeout: 20_000, interval: 10 };
 
-/** The command of a build's sidecar, and the module of its client. */
-function programs(build: Build): { readonly bin: string; readonly client: string } {
-	if (build === 'current') return { bin: sidecarBin, client: new URL('../../dist/index.js', import.meta.url).href };
+/** The command of a build's sidecar, and the modules of its client. */
+function programs(build: Build): { readonly bin: string; readonly client: string; readonly transport: string } {
+	if (build === 'current') {
+		const urlOf = (name: string): string => new URL(`../../dist/${name}.js`, import.meta.url).href;
+		return { bin: sidecarBin, client: urlOf('index'), transport: urlOf('tls') };
+	}
 	const directory = process.env['SPOCK_SKEW_EARLIER'];
 	if (!directory || !existsSync(directory))
 		throw new Error('SPOCK_SKEW_EARLIER names no build of an earlier commit: run `npm run suite skew`');
-	return { bin: join(directory, 'bin/sidecar.js'), client: pathToFileURL(join(directory, 'client.js')).href };
+	const urlOf = (name: string): string => pathToFileURL(join(directory, `${name}.js`)).href;
+	return { bin: join(directory, 'bin/sidecar.js'), client: urlOf('client'), transport: urlOf('tls') };
 }
 
 /** An app in a process of its own, with the client of a build. */
@@ -47,8 +51,11 @@ class SkewApp {
 		this.#process = process;
 	}
 
-	static async start(build: Build, worker: string, path: string): Promise<SkewApp> {
-		const process = startWorker(worker, { settings: { client: programs(build).client, path } });
+	static async start(build: Build, worker: string, place: string | TlsPlace): Promise<SkewApp> {
+		const { client, transport } = programs(build);
+		const settings: AppSettings =
+			typeof place === 'string' ? { client, at: { path: place } } : { client, at: { transport, ...place.address } };
+		const process = startWorker(worker, { settings });
 		await workerReply<AppReply, 'ready'>(process, 'ready', ANSWER_MS_MAX);
 		return new SkewApp(build, process);
 	}
@@ -71,19 +78,22 @@ export class SkewSite implements AsyncDisposable {
 	readonly apps: SkewApp[] = [];
 	readonly #place: TempSocket;
 	readonly #services: TempServices;
+	readonly #tls: TlsPlace | undefined;
 	/** Nearest to the apps first. */
 	readonly #builds: Build[];
 	readonly #sidecars: RunningProcess[] = [];
+	#successions = 0;
 
-	private constructor(place: TempSocket, services: TempServices, builds: readonly Build[]) {
+	private constructor(place: TempSocket, services: TempServices, builds: readonly Build[], tls?: TlsPlace) {
 		this.#place = place;
 		this.#services = services;
+		this.#tls = tls;
 		this.#builds = [...builds];
 	}
 
-	/** `builds`: that of each sidecar, nearest to the apps first. */
-	static async open(builds: readonly Build[]): Promise<SkewSite> {
-		const site = new SkewSite(await tempSocket(), await TempServices.make(), builds);
+	/** `builds`: that of each sidecar, nearest to the apps first. `tls`: where the last one is reached, in place of its socket. */
+	static async open(builds: readonly Build[], tls?: TlsPlace): Promise<SkewSite> {
+		const site = new SkewSite(await tempSocket(), await TempServices.make(), builds, tls);
 		try {
 			for (const [at, build] of [...builds.entries()].reverse()) await site.start(at, build);
 			await site.startApps();
@@ -97,8 +107,8 @@ export class SkewSite implements AsyncDisposable {
 	/** Starts an app of each build. */
 	async startApps(): Promise<void> {
 		const worker = await bundleWorker(new URL('skew-app.ts', import.meta.url), this.#place.directory);
-		const path = this.#path(0);
-		this.apps.push(...(await Promise.all(BUILDS.map((build) => SkewApp.start(build, worker, path)))));
+		const place = (this.#isLast(0) && this.#tls) || this.#path(0);
+		this.apps.push(...(await Promise.all(BUILDS.map((build) => SkewApp.start(build, worker, place)))));
 	}
 
 	/** Lines that the sidecars have logged as a warning or worse. */
@@ -114,12 +124,31 @@ export class SkewSite implements AsyncDisposable {
 	/** Starts the sidecar at this place of the chain. */
 	async start(at: number, build: Build): Promise<void> {
 		this.#builds[at] = build;
-		this.#sidecars[at] = await startSidecar(this.#path(at), this.#args(at), { bin: programs(build).bin });
+		const sidecar = await startSidecar(this.#path(at), this.#args(at), { bin: programs(build).bin });
+		this.#sidecars[at] = sidecar;
+		if (this.#isLast(at)) await this.#tls?.leadTo(sidecar);
 	}
 
 	/** Ends the sidecar at this place. */
 	async stop(at: number, signal: NodeJS.Signals): Promise<void> {
 		await this.#sidecars[at]?.stop(signal);
+	}
+
+	/** What the sidecar at this place has logged. */
+	log(at: number): string {
+		return this.#sidecars[at]?.stdout() ?? '';
+	}
+
+	/** Another sidecar is found in the place of the last one, over TLS, before that one is asked to end. Returns what that one has logged. */
+	async succeed(build: Build): Promise<string> {
+		const last = this.#builds.length - 1;
+		await using old = this.#sidecars[last];
+		// Its socket is not used, and must not be that of the next one.
+		this.#successions++;
+		await this.start(last, build);
+		const result = await old?.stop('SIGTERM');
+		expect(result).toMatchObject({ exitCode: 0, stderr: '' });
+		return result?.stdout ?? '';
 	}
 
 	/** A sidecar takes the place of this one, which ends by itself. */
@@ -149,18 +178,19 @@ export class SkewSite implements AsyncDisposable {
 	}
 
 	/**
-	 * Waits until each app, all of which watch the service, has this view. `instead`: what those may have that are of the earlier build, or
-	 * behind a sidecar of it.
+	 * Waits until each app, all of which watch the service, has this view. `before`: what those may have instead, as the last known answer,
+	 * that are of the earlier build, or behind a sidecar of it, where the view does not fit into a frame.
 	 */
-	async seen(service: string, view: View, instead: Partial<View> = view): Promise<void> {
-		const builds = this.#builds;
+	async seen(service: string, view: View, before?: View): Promise<void> {
+		const isMixed = this.#builds.includes('earlier');
+		// Only the sidecar that has left the newer answer out says why: it is that of the app, unless there the answer is old already.
+		const oversize = this.#builds.length === 1 || !isMixed;
 		for (const { build, ask } of this.apps) {
-			const isMixed = build === 'earlier' || builds.includes('earlier');
-			const isExpected = (seen: View | undefined): boolean =>
-				isDeepStrictEqual(seen, view) || (isMixed && isDeepStrictEqual({ ...seen, ...instead }, seen));
-			await expect
-				.poll(() => ask<View | undefined>({ kind: 'watched', service }), { ...POLL, message: `app: ${build}` })
-				.toSatisfy(isExpected);
+			const isBehind = before !== undefined && (isMixed || build === 'earlier');
+			const expected = isBehind ? [view, { ...before, source: 'last-known-good', oversize }] : [view];
+			const look = (): Promise<View | undefined> => ask({ kind: 'watched', service });
+			// Not `expect.poll`, which knows no tests side by side.
+			await vi.waitFor(async () => expect(await look(), `app: ${build}`).toBeOneOf(expected), POLL);
 		}
 	}
 
@@ -176,15 +206,20 @@ export class SkewSite implements AsyncDisposable {
 		await this.#place[Symbol.asyncDispose]();
 	}
 
+	#isLast(at: number): boolean {
+		return at === this.#builds.length - 1;
+	}
+
 	#path(at: number): string {
-		return `${this.#place.path}-${at}`;
+		return `${this.#place.path}-${at}-${this.#isLast(at) ? this.#successions : 0}`;
 	}
 
 	#args(at: number): readonly string[] {
-		const isLast = at === this.#builds.length - 1;
-		const source = isLast
-			? ['--backend', 'local', '--services', this.#services.file]
-			: ['--upstream', `unix:${this.#path(at + 1)}`, '--state-dir', join(this.#place.directory, 'state')];
-		return [...source, '--empty-hold-ms', '0'];
+		const next = at + 1;
+		const upstream = (this.#isLast(next) && this.#tls?.upstreamArgs) || ['--upstream', `unix:${this.#path(next)}`];
+		const source = this.#isLast(at)
+			? ['--backend', 'local', '--services', this.#services.file, ...(this.#tls?.listenArgs ?? [])]
+			: [...upstream, '--state-dir', join(this.#place.directory, 'state')];
+		return [...source, '--empty-hold-ms', '0', '--drain-timeout-ms', '4000'];
 	}
 }

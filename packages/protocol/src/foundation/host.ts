@@ -6,6 +6,8 @@ const PLAIN_NAME = /^(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?\.)*[A-Za-z_]
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?=\d)|$)){4}$/;
 /** The zone of a link-local address has no place in a URL, and is good for a socket: RFC 4007 section 11. */
 const ZONE = /%[0-9A-Za-z.:-]+$/;
+/** All that an address of IPv6 is made of: of other characters a URL takes some for a user and a password. */
+const IPV6_CHARACTERS = /^[0-9A-Fa-f:.]+$/;
 /** Names in Punycode: Node 20 refuses wrong ones in a URL, Node 24 leaves them as they are. */
 const PUNYCODE = /(?:^|\.)xn--/i;
 /** Stands for a plain name in disguise. */
@@ -21,7 +23,10 @@ export function isHost(host: unknown): host is string {
 	if (typeof host !== 'string' || host === '' || host.length > HOST_LENGTH_MAX) return false;
 	if (IPV4.test(host)) return true;
 	if (PLAIN_NAME.test(host) && !PUNYCODE.test(host)) return true;
-	if (host.includes(':')) return hostnameOf(`[${host.replace(ZONE, '')}]`) !== undefined;
+	if (host.includes(':')) {
+		const address = host.replace(ZONE, '');
+		return IPV6_CHARACTERS.test(address) && hostnameOf(`[${address}]`) !== undefined;
+	}
 	const hostname = NOT_IN_NAMES.test(host) ? undefined : hostnameOf(host);
 	if (hostname === undefined || (PUNYCODE.test(host) && !isPunycode(host))) return false;
 	// Such as `1.2` and `0x7f.1`: names to some programs, other addresses than they look like to others.

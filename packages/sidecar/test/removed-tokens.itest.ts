@@ -200,8 +200,10 @@ describe('a connection whose token was removed', () => {
 		const site = await open();
 		const [call, uplink, consumer, late] = await Promise.all([OLD, OLD, OLD, OLD].map(site.raw));
 		if (!call || !uplink || !consumer || !late) throw new Error('expected four connections');
-		const ticketOf = async (client: RawClient, producer: string): Promise<unknown> =>
-			((await client.ask(2, 'openProducer', { producer }))?.['data'] as { ticket: string }).ticket;
+		const ticketOf = async (client: RawClient, producer: string): Promise<unknown> => {
+			const reply = (await client.ask(2, 'openProducer', { producer }))?.['data'];
+			return (reply as { readonly ticket: string } | undefined)?.ticket;
+		};
 		uplink.send({ func: 'uplink', data: { ticket: await ticketOf(call, 'p') } });
 		const ticket = await ticketOf(late, 'q');
 		await consumer.ask(2, 'openConsumer', { stream: 'orders', from: 'first' });

@@ -19,8 +19,11 @@ import {
 } from '@spock/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
+import { EventGuest } from '../src/events/event-guest.ts';
 import { TokenFile } from '../src/listen/tokens.ts';
+import { MemoryEvents } from './memory-events.ts';
 import { RawClient } from './raw-client.ts';
+import { ackedUpTo, eventLine } from './running-events.ts';
 import { sharedSidecar, upstreamOf } from './upstream-fixture.ts';
 
 const [OLD, NEW, OTHER] = ['a-token-of-the-till', 'the-next-of-the-till', 'one-of-the-barista'];
@@ -30,6 +33,7 @@ const LOOK_MS = 5000;
 interface Site {
 	readonly sidecar: Sidecar;
 	readonly place: TempSocket;
+	readonly events: MemoryEvents;
 	readonly reasons: CloseReason[];
 	readonly goaways: { readonly data: GoawayData; readonly count: number }[];
 	/** Where the sidecar listens beside its socket. */
@@ -58,6 +62,7 @@ async function open(listen: Partial<SidecarListen> = {}): Promise<Site> {
 	const { registrar } = backend;
 	const reasons: CloseReason[] = [];
 	const goaways: Site['goaways'] = [];
+	const events = new MemoryEvents();
 	const sidecar = createSidecar({
 		source: new BackendSource({ backend }),
 		...(registrar && { registrations: new Registrations({ registrar, owner: 'the-one' }) }),
@@ -66,6 +71,12 @@ async function open(listen: Partial<SidecarListen> = {}): Promise<Site> {
 			{ address: { host: '127.0.0.1', port: 0 }, tokens, ...listen },
 		],
 		limits: { graceMs: 0 },
+		events: {
+			create: (context) => {
+				const openFailed = (error: Error): void => expect.fail(error.message);
+				return new EventGuest(context, { serve: () => events, directory: '/memory', drainMs: 5, openFailed });
+			},
+		},
 		clock,
 		observer: {
 			connectionClosed: (_id, reason) => void reasons.push(reason),
@@ -82,7 +93,7 @@ async function open(listen: Partial<SidecarListen> = {}): Promise<Site> {
 		await place[Symbol.asyncDispose]();
 	});
 	return {
-		...{ sidecar, place, reasons, goaways, port, write },
+		...{ sidecar, place, events, reasons, goaways, port, write },
 		look: () => clock.advance(LOOK_MS),
 		raw: async (token) => {
 			const client = await RawClient.open(port);
@@ -150,8 +161,13 @@ describe.each(WAYS)('an app by %s', (_way, openSite, wayIn) => {
 		await waitFor('its end', () => site.reasons.includes('token'));
 		await waitFor('that it knows', () => diplomat.status().state !== 'ready');
 		const second = { service: 'till', id: 'till-2', host: '10.0.0.2', port: 81 };
-		const register = diplomat.register(second, { timeoutMs: 100 });
-		await expect(register).rejects.toMatchObject({ message: expect.stringContaining('does not accept the token') });
+		// An attempt to connect during a look is dropped by the clock, without a reason: the next one is refused with it.
+		await waitFor('the reason', () =>
+			diplomat.register(second, { timeoutMs: 100 }).then(
+				() => expect.fail('it has registered'),
+				({ message }: Error) => message.includes('does not accept the token'),
+			),
+		);
 		expect(site.sidecar.status().registrations).toMatchObject([{ id: 'till-1', phase: 'grace' }]);
 		const { instances, source } = await diplomat.getInstances('barista');
 		expect(instances).toMatchObject([{ host: '10.0.0.1' }]);
@@ -183,6 +199,37 @@ describe('a connection whose token was removed', () => {
 		await site.look();
 		await waitFor('its end', () => site.reasons.length === 2);
 		expect(site.reasons).toEqual(['token', 'token']);
+	});
+
+	it('with events is asked too, then none of them is taken any more, and an uplink is cut off at once', async () => {
+		const site = await open();
+		const [call, uplink, consumer, late] = await Promise.all([OLD, OLD, OLD, OLD].map(site.raw));
+		if (!call || !uplink || !consumer || !late) throw new Error('expected four connections');
+		const ticketOf = async (client: RawClient, producer: string): Promise<unknown> => {
+			const reply = (await client.ask(2, 'openProducer', { producer }))?.['data'];
+			return (reply as { readonly ticket: string } | undefined)?.ticket;
+		};
+		uplink.send({ func: 'uplink', data: { ticket: await ticketOf(call, 'p') } });
+		const ticket = await ticketOf(late, 'q');
+		await consumer.ask(2, 'openConsumer', { stream: 'orders', from: 'first' });
+		uplink.socket.write(eventLine(1, 'a'));
+		await ackedUpTo(call, 1);
+		expect(await consumer.next()).toMatchObject({ event: 'deliver' });
+		site.write(`till: ${NEW}`);
+		await site.look();
+		expect(await consumer.next()).toMatchObject({ event: 'goaway' });
+		uplink.socket.write(eventLine(2, 'b'));
+		await ackedUpTo(call, 2);
+		await site.look();
+		await waitFor('the end of the uplink', () => site.reasons.length === 1);
+		expect([site.reasons, site.events.told.at(-1)]).toEqual([['token'], 'uplink closed p']);
+		consumer.send({ func: 'nack', data: { consumer: 1, n: [1] } });
+		late.send({ func: 'uplink', data: { ticket } });
+		late.socket.write(eventLine(1, 'c'));
+		for (const client of [consumer, late]) client.socket.end();
+		await waitFor('their ends', () => site.reasons.length === 3);
+		expect(site.events.told.filter((line) => line.startsWith('nack'))).toEqual([]);
+		expect(site.events.disk.events).toHaveLength(2);
 	});
 
 	it('ends too where its token has another name now, and stays where the file is bad or the token comes back', async () => {

@@ -1,5 +1,6 @@
 import { connect } from '@spock/client';
-import { createSidecar } from '@spock/sidecar';
+import { createLocalBackend, Registrations } from '@spock/discovery';
+import { type CloseReason, createSidecar } from '@spock/sidecar';
 import {
 	FakeClock,
 	type RunningProcess,
@@ -59,6 +60,65 @@ describe('the end of a sidecar that clients reach by TCP', () => {
 	});
 });
 
+describe('an app that was asked to connect again', () => {
+	/** A sidecar that ends and has asked the app, which has registered an instance and goes on sending heartbeats. */
+	async function asked() {
+		const clock = new FakeClock();
+		const { registrar } = await createLocalBackend();
+		if (registrar === undefined) throw new Error('expected a registrar');
+		const reconnectGraceMs = 3_600_000;
+		const registrations = new Registrations({ registrar, owner: 'me', clock, reconnectGraceMs });
+		const reasons: CloseReason[] = [];
+		const sidecar = createSidecar({
+			source: new FakeSource(),
+			registrations,
+			listen: [{ address: { host: '127.0.0.1', port: 0 } }],
+			limits: { graceMs: 0, drainTimeoutMs: 600_000 },
+			observer: { connectionClosed: (_id, reason) => reasons.push(reason) },
+			clock,
+		});
+		const [address = ''] = await sidecar.start();
+		const open = () => RawClient.open(Number(address.split(':').at(-1)));
+		// While there is another client, the sidecar waits.
+		const [app, other] = [await open(), await open()];
+		onTestFinished(async () => {
+			sidecar.terminate();
+			sidecar.terminate();
+			await sidecar.ended;
+			await Promise.all([app, other].map((client) => client[Symbol.asyncDispose]()));
+		});
+		await other.ask(1, 'hello', { versions: [1] });
+		await app.ask(1, 'hello', { ...HELLO, heartbeatMs: 10_000 });
+		await app.ask(2, 'registerService', { service: 'barista', id: 'b1', port: 80 });
+		sidecar.terminate();
+		await clock.advance(0);
+		expect(await app.next()).toMatchObject({ event: 'goaway' });
+		return { app, clock, registrations, ended: () => waitFor('its end', () => reasons[0]) };
+	}
+
+	it('and is silent instead is cut off, and its instance is critical', async () => {
+		const { app, clock, registrations, ended } = await asked();
+		app.socket.pause();
+		await clock.advance(40_000);
+		expect(await ended()).toBe('silent');
+		expect(registrations.list()).toMatchObject([{ id: 'b1', phase: 'grace' }]);
+	});
+
+	it('and loses its connection instead has a critical instance', async () => {
+		const { app, registrations, ended } = await asked();
+		app.socket.resetAndDestroy();
+		expect(await ended()).toBe('error');
+		expect(registrations.list()).toMatchObject([{ id: 'b1', phase: 'grace' }]);
+	});
+
+	it('and does so leaves its instance to the other sidecar', async () => {
+		const { app, registrations, ended } = await asked();
+		app.socket.end();
+		expect(await ended()).toBe('client');
+		expect(registrations.list()).toEqual([]);
+	});
+});
+
 describe('Spocks of a node, one after the other behind one address', () => {
 	/** The Spock in place, what leads to it, and an app at work. */
 	async function site() {
@@ -84,11 +144,17 @@ describe('Spocks of a node, one after the other behind one address', () => {
 		await app.getInstances('barista');
 		const lookups = new SteadyCalls(() => app.getInstances('barista'));
 		onTestFinished(() => lookups.stop());
-		return { start, first, service, app, lookups };
+		/** Lookups that the client does not answer from what it was pushed. */
+		const requests = new SteadyCalls(() => app.request('getService', { service: 'barista' }), {
+			callers: 16,
+			pauseMs: 0,
+		});
+		onTestFinished(() => requests.stop());
+		return { start, first, service, app, lookups, requests };
 	}
 
-	it('hand their clients over before they end: no answer has an age', async () => {
-		const { start, first, service, app, lookups } = await site();
+	it('hand their clients over before they end: no call fails, and no answer has an age', async () => {
+		const { start, first, service, app, lookups, requests } = await site();
 		const next = await start();
 		service.leadTo(next.port);
 		expect((await first.process.stop()).exitCode).toBe(0);
@@ -97,16 +163,19 @@ describe('Spocks of a node, one after the other behind one address', () => {
 		expect(first.process.stdout()).not.toContain('closing their connections');
 		await app.ping();
 		await lookups.stop();
-		expect(lookups.failed).toEqual([]);
+		await requests.stop();
+		expect([lookups.failed, requests.failed]).toEqual([[], []]);
 		expect(lookups.calls.filter(({ value }) => value?.ageMs !== 0)).toEqual([]);
 		expect(app.status()).toMatchObject({ state: 'ready', reconnects: 1 });
 	});
 
 	it('serve a client that finds no other until they end, and it is back with the next', async () => {
-		const { start, first, app, lookups } = await site();
+		const { start, first, app, lookups, requests } = await site();
 		const stopped = first.process.stop();
 		await waitFor('that it comes back', () => app.status().reconnects === 1);
 		await app.ping();
+		await requests.stop();
+		expect(requests.failed).toEqual([]);
 		const whileServed = lookups.calls.length;
 		expect((await stopped).exitCode).toBe(0);
 		await start(first.port);

@@ -86,7 +86,7 @@ describe('a sidecar that ends', () => {
 		expect([registrations.count, clock.pendingTimers]).toEqual([0, 0]);
 	});
 
-	it('tells the registry nothing of an app that has moved to the next one before, and takes out what others left', async () => {
+	it('writes nothing for an app that has moved, and deregisters what others left', async () => {
 		const { clock, registrar, registrations } = openRegistrations();
 		const [moved, gone] = [holder(), holder()];
 		await registrations.claim(barista, moved);
@@ -100,6 +100,32 @@ describe('a sidecar that ends', () => {
 		expect([...registrar.known.keys()]).toEqual(['b1']);
 		expect(registrar.known.get('b1')?.health.status).toBe('passing');
 		expect([registrations.count, clock.pendingTimers]).toEqual([0, 0]);
+	});
+
+	it('leaves what is bound to it to an app that has moved, and has registered it with the next one', async () => {
+		const { clock, registrar, registrations } = openRegistrations();
+		const moved = holder();
+		await registrations.claim({ ...barista, bind: 'sidecar' }, moved);
+		registrations.abandon(moved, true);
+		await registrations.leave();
+		await clock.advance(60_000);
+		expect(registrar.writes).toEqual(['register b1 passing']);
+		expect([registrations.count, clock.pendingTimers]).toEqual([0, 0]);
+	});
+
+	it('once one of two clients of an instance has moved writes what the other one reports', async () => {
+		const { registrar, registrations } = openRegistrations();
+		const [moved, other] = [holder('a'), holder('b')];
+		await registrations.claim(barista, moved);
+		await registrations.claim({ ...barista, status: 'warning' }, other);
+		expect(registrar.writes.at(-1)).toBe('register b1 passing');
+		registrations.abandon(moved, true);
+		await settle();
+		expect(registrar.writes.at(-1)).toBe('report b1 warning');
+		// It may still come back: its report is accepted without another registration.
+		await registrations.report({ id: 'b1', status: 'passing' }, holder('a'));
+		registrations.abandon(other, true);
+		expect(registrations.count).toBe(0);
 	});
 
 	it('takes out what an app drains until the very end', async () => {

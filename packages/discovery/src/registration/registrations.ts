@@ -145,7 +145,10 @@ export class Registrations {
 	abandon(holder: RegistrationHolder, hasMoved = false): void {
 		if (!this.#holders.delete(holder)) return;
 		for (const registration of [...this.#byId.values()]) {
-			if (hasMoved || this.#state === 'released' || this.#state === 'leaving') this.#letGo(registration, holder);
+			// The others that hold it here go on without this one.
+			const isShared = hasMoved && registration.holders.size > 1;
+			const isLeft = hasMoved || this.#state === 'released' || this.#state === 'leaving';
+			if (isLeft && !isShared) this.#letGo(registration, holder);
 			else registration.abandon(holder);
 		}
 	}

@@ -22,7 +22,7 @@ export interface EndedParts {
 
 /** How one connection ends, and why: every accepted request is answered first, unless it is closed for its input. */
 export class ConnectionEnd {
-	/** True while requests are answered. */
+	/** True while requests are answered, and notices other than `cancel` handled. */
 	takesRequests = true;
 	readonly #parts: EndedParts;
 	#reason: CloseReason = 'client';
@@ -50,8 +50,13 @@ export class ConnectionEnd {
 		framed.mute();
 	}
 
-	/** Sends what is pending and ends the connection once every request in flight is answered. */
+	/** Sends what is pending and ends the connection once every request in flight is answered; drops an uplink whose token was removed. */
 	begin(reason: CloseReason): void {
+		if (this.#isUplink && reason === 'token') {
+			// No answer is due, and no more of its events may be taken.
+			this.drop(reason);
+			return;
+		}
 		if (!this.#isEnding) this.#reason = reason;
 		this.#isEnding = true;
 		// On a shutdown, read up to the last byte: the client cannot know yet that it must leave.

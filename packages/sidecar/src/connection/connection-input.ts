@@ -86,7 +86,7 @@ export class ConnectionInput {
 		} else if (message.kind === 'notice') {
 			this.#badFramesInARow = 0;
 			if (message.func === 'cancel') this.#requests.cancel((message.data as { id?: unknown } | null)?.id);
-			else this.#notice(message);
+			else if (this.#end.takesRequests) this.#notice(message);
 		} else {
 			this.#requests.fail(message.id, { ...message, retryable: false });
 			if (message.code !== 'BAD_FRAME') this.#badFramesInARow = 0;

@@ -74,8 +74,8 @@ export class ConnectionRegistry {
 	#away: GoawayData | undefined;
 
 	/**
-	 * Calls `left` for each connection that is gone, `hasMoved` if its client had to connect to another sidecar, and `emptied` whenever it
-	 * was the last one.
+	 * Calls `left` for each connection that is gone, `hasMoved` if its client ended it after it was asked to connect again, and `emptied`
+	 * whenever it was the last one.
 	 */
 	constructor(
 		context: RegistryContext,
@@ -303,7 +303,9 @@ export class ConnectionRegistry {
 		this.#closedByReason.set(reason, (this.#closedByReason.get(reason) ?? 0) + 1);
 		const { bytesRead, bytesWritten } = connection;
 		this.#context.observer.connectionClosed?.(connection.id, reason, bytesRead, bytesWritten, connection.hello.who());
-		this.#left(connection, this.#moving.delete(connection));
+		const wasAsked = this.#moving.delete(connection);
+		// Any other end is that of an app that is silent, stuck or dead, and registers nowhere else.
+		this.#left(connection, wasAsked && reason === 'client');
 		if (this.#connections.size === 0) {
 			this.close();
 			this.#emptied();

@@ -7,7 +7,7 @@ import type { AcceptedConnection } from './accepted-connection.ts';
 interface LetIn {
 	readonly tokens: TokenCheck;
 	readonly holder: TokenHolder;
-	/** `asked`: its client was sent goaway. `ended`: nothing that it sends is answered any more. */
+	/** `asked`: its client was sent goaway. `ended`: nothing that it sends is answered or taken any more. */
 	step: 'accepted' | 'asked' | 'ended';
 }
 
@@ -27,10 +27,10 @@ export class TokenConnections {
 	}
 
 	/**
-	 * Called regularly. A removed token is one step at each call: its client is asked to leave, with the goaway that `announced` returns
+	 * Called regularly. A removed token is one step at each call: its client is asked to leave, with the goaway that `makeGoaway` returns
 	 * for the number of those clients; then its requests in flight are answered, and no others; then it is cut off.
 	 */
-	check(announced: (count: number) => GoawayData): void {
+	check(makeGoaway: (count: number) => GoawayData): void {
 		const removed: AcceptedConnection[] = [];
 		for (const [connection, letIn] of this.#letIn) {
 			const { tokens, holder, step } = letIn;
@@ -45,7 +45,7 @@ export class TokenConnections {
 			}
 		}
 		if (removed.length === 0) return;
-		const goaway = announced(removed.length);
+		const goaway = makeGoaway(removed.length);
 		for (const connection of removed) connection.tellAway(goaway);
 	}
 }

@@ -113,7 +113,7 @@ describe('Lifecycle', () => {
 		expect(seen.at(-1)).toBe('exit 0');
 	});
 
-	it('once new connections lead elsewhere sends away whom that helps, waits for its clients, and leaves with the last', async () => {
+	it('asks TCP clients to leave after the grace, waits for all, and exits with the last one', async () => {
 		const { clock, seen, lifecycle, setClients } = started(1000);
 		setClients(2);
 		lifecycle.terminate();

@@ -1,9 +1,11 @@
+import crypto from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { FakeClock } from '@spock/testkit';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { AcceptedTokens, TokenFile, type TokenHolder, tokensIn } from './tokens.ts';
 
@@ -63,6 +65,44 @@ it('a file with names is read again; while it is bad the last good names stay in
 	await clock.advance(1000);
 	expect([file.find(ONE), file.find(TWO)]).toMatchObject([{ app: 'barista' }, { app: 'till' }]);
 	expect(events).toEqual(['credentials-refused', 'credentials-loaded']);
+});
+
+it('a file whose text is the same is not hashed again, good or bad; one that is good or bad again is reported', async () => {
+	const hash = vi.spyOn(crypto, 'createHash');
+	syncBuiltinESMExports();
+	onTestFinished(() => {
+		hash.mockRestore();
+		syncBuiltinESMExports();
+	});
+	const good = `till: ${ONE}\n`;
+	const bad = `till: ${ONE}\nkiosk: ${ONE}\n`;
+	const { path, file, clock, events } = openFile(good);
+	const holder = file.find(ONE);
+	if (holder === undefined) throw new Error('expected the token to be accepted');
+	/** How many tokens are hashed at this look and the next. */
+	const hashed = async (): Promise<[number, number]> => {
+		const looks: [number, number] = [0, 0];
+		for (const index of [0, 1] as const) {
+			hash.mockClear();
+			await clock.advance(1000);
+			expect(file.accepts(holder)).toBe(true);
+			looks[index] = hash.mock.calls.length;
+		}
+		return looks;
+	};
+	expect(await hashed()).toEqual([0, 0]);
+	writeFileSync(path, bad);
+	expect(await hashed()).toEqual([2, 0]);
+	writeFileSync(path, good);
+	expect(await hashed()).toEqual([1, 0]);
+	rmSync(path);
+	expect(await hashed()).toEqual([0, 0]);
+	writeFileSync(path, good);
+	expect(await hashed()).toEqual([1, 0]);
+	expect(events).toEqual([
+		...['credentials-refused', 'credentials-loaded'],
+		...['credentials-refused', 'credentials-loaded'],
+	]);
 });
 
 describe('the holder of a token', () => {

@@ -103,12 +103,6 @@ export interface TokenFileOptions {
 	readonly onEvent: DiscoveryListener;
 }
 
-/** What stood in the file. */
-interface ReadTokens {
-	readonly text: string;
-	readonly tokens: AcceptedTokens;
-}
-
 /** The lines of a file that have a token, or a name and a token; those that begin with # are left out. */
 function linesIn(text: string): string[] {
 	const lines = text.split('\n').map((line) => line.trim());
@@ -126,42 +120,42 @@ export function tokensIn(text: string): string[] {
  */
 export class TokenFile implements TokenCheck {
 	readonly #options: TokenFileOptions;
-	readonly #good: LastGood<ReadTokens>;
+	readonly #good: LastGood<AcceptedTokens>;
 	#lookedAtMs: number;
+	/** What was read last, good or bad: the same is not hashed again. Undefined while the file cannot be read. */
+	#text: string | undefined;
 
 	/** Throws an Error that names the file if it cannot be read or is bad. */
 	constructor(options: TokenFileOptions) {
 		const { path, clock, onEvent } = options;
 		this.#options = options;
 		this.#lookedAtMs = clock.now();
-		const isSame = (before: ReadTokens, now: ReadTokens): boolean => before.text === now.text;
-		this.#good = new LastGood({ what: 'the token file', files: [path], onEvent, isSame }, this.#read());
+		this.#text = this.#readText();
+		this.#good = new LastGood({ what: 'the token file', files: [path], onEvent }, this.#parse(this.#text));
 	}
 
 	find(token: string): TokenHolder | undefined {
 		this.#look();
-		return this.#good.value.tokens.find(token);
+		return this.#good.value.find(token);
 	}
 
 	accepts(holder: TokenHolder): boolean {
 		this.#look();
-		return this.#good.value.tokens.accepts(holder);
+		return this.#good.value.accepts(holder);
 	}
 
 	#look(): void {
 		const { clock } = this.#options;
 		if (clock.now() - this.#lookedAtMs < LOOK_MS) return;
 		this.#lookedAtMs = clock.now();
+		const before = this.#text;
+		this.#text = undefined;
 		try {
-			this.#good.accept(this.#read());
+			this.#text = this.#readText();
+			if (this.#text !== before) this.#good.accept(this.#parse(this.#text));
 		} catch (reason) {
 			this.#good.refuse(reason as Error);
 		}
-	}
-
-	#read(): ReadTokens {
-		const text = this.#readText();
-		return { text, tokens: this.#parse(text) };
 	}
 
 	#readText(): string {

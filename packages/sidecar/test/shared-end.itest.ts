@@ -104,17 +104,13 @@ describe('an app that was asked to connect again', () => {
 		expect(registrations.list()).toMatchObject([{ id: 'b1', phase: 'grace' }]);
 	});
 
-	it('and loses its connection instead has a critical instance', async () => {
+	it.each<[string, CloseReason, (app: RawClient) => void]>([
+		['ends its connection', 'client', ({ socket }) => void socket.end()],
+		['leaves by a reset, because it had not read everything', 'error', ({ socket }) => void socket.resetAndDestroy()],
+	])('and %s leaves its instance to the other sidecar', async (_how, reason, leave) => {
 		const { app, registrations, ended } = await asked();
-		app.socket.resetAndDestroy();
-		expect(await ended()).toBe('error');
-		expect(registrations.list()).toMatchObject([{ id: 'b1', phase: 'grace' }]);
-	});
-
-	it('and does so leaves its instance to the other sidecar', async () => {
-		const { app, registrations, ended } = await asked();
-		app.socket.end();
-		expect(await ended()).toBe('client');
+		leave(app);
+		expect(await ended()).toBe(reason);
 		expect(registrations.list()).toEqual([]);
 	});
 });

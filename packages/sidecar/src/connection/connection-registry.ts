@@ -304,8 +304,8 @@ export class ConnectionRegistry {
 		const { bytesRead, bytesWritten } = connection;
 		this.#context.observer.connectionClosed?.(connection.id, reason, bytesRead, bytesWritten, connection.hello.who());
 		const wasAsked = this.#moving.delete(connection);
-		// Any other end is that of an app that is silent, stuck or dead, and registers nowhere else.
-		this.#left(connection, wasAsked && reason === 'client');
+		// A client that has moved may leave by a reset, where a push was unread. Of one that is cut off nothing more is to be expected.
+		this.#left(connection, wasAsked && (reason === 'client' || reason === 'error'));
 		if (this.#connections.size === 0) {
 			this.close();
 			this.#emptied();

@@ -10,9 +10,10 @@ import { manualBackend } from './manual-backend.ts';
 
 const IN_FLIGHT = 64;
 const REPLY_TAIL: string = encodeReplyTail(encodePayload(ADDRESS));
+const SNAPSHOT_TAIL: string = encodeReplyTail(encodePayload(tenInstances()));
 const ID_PREFIX_LENGTH: number = '{"id":'.length;
 
-/** A peer in this process that answers every request with the same address, all those of one write in one chunk. */
+/** A peer in this process that answers every request with the same address or snapshot, all those of one write in one chunk. */
 class InstantPeer extends Duplex {
 	readonly #receive: (chunk: Buffer) => void;
 	readonly #chunk: Buffer = Buffer.allocUnsafeSlow(65_536);
@@ -32,9 +33,9 @@ class InstantPeer extends Duplex {
 		if (this.#answers === '') setImmediate(this.#answer);
 		for (let start = 0; start < text.length; start = text.indexOf('\n', start) + 1) {
 			const id = text.slice(start, text.indexOf(',', start + ID_PREFIX_LENGTH));
-			this.#answers += text.startsWith(',"func":"hello"', start + id.length)
-				? encodeReply(Number(id.slice(ID_PREFIX_LENGTH)), 'null')
-				: id + REPLY_TAIL;
+			const asks = (func: string): boolean => text.startsWith(`,"func":"${func}"`, start + id.length);
+			if (asks('hello')) this.#answers += encodeReply(Number(id.slice(ID_PREFIX_LENGTH)), 'null');
+			else this.#answers += id + (asks('getInstances') ? SNAPSHOT_TAIL : REPLY_TAIL);
 		}
 		done();
 	}
@@ -77,6 +78,7 @@ export async function clientCalls(): Promise<{
 			['client: pick() from a snapshot, with zones and a subset', () => zonal.pick(SERVICE)],
 			['client: await getService() from a snapshot', () => local.getService(SERVICE)],
 			['client: one call at a time', () => remote.getService(SERVICE)],
+			['client: ten instances, read from the wire', () => remote.getInstances(SERVICE)],
 			[
 				`client: ${IN_FLIGHT} calls in flight`,
 				async () => {

@@ -50,7 +50,7 @@ export class GrpcFront implements Front {
 	readonly #sockets = new Map<Duplex, boolean>();
 	/** The strangers by their address, which is all that a call knows of its connection. */
 	readonly #strangersByPeer = new Map<string, Duplex>();
-	/** How calls that may last were let in. */
+	/** How streams were let in. */
 	readonly #letIn = new WeakMap<object, { readonly tokens: TokenCheck; readonly holder: TokenHolder }>();
 	#closed: (() => void) | undefined;
 	#closing: Promise<void> | undefined;
@@ -84,8 +84,8 @@ export class GrpcFront implements Front {
 
 	acceptor(origin: ConnectionOrigin): (socket: Duplex) => void {
 		const { tokens } = origin;
-		const accepted = (call: Call, holder: TokenHolder): boolean => {
-			if (tokens !== undefined) this.#letIn.set(call, { tokens, holder });
+		const accepted = (call: Call, holder: TokenHolder, isStream: boolean): boolean => {
+			if (tokens !== undefined && isStream) this.#letIn.set(call, { tokens, holder });
 			return this.#enter(call.getPeer());
 		};
 		const refused = (method: string): void => this.#context.observer.grpcAnswered?.(method, 'UNAUTHENTICATED');
@@ -189,7 +189,7 @@ export class GrpcFront implements Front {
 		return true;
 	}
 
-	/** A call that lasts must not outlive its token. */
+	/** A stream must not outlive the token that it was opened with. */
 	#refusal(call: object): FailedStatus | undefined {
 		const letIn = this.#letIn.get(call);
 		return letIn === undefined || letIn.tokens.accepts(letIn.holder) ? undefined : REMOVED;
@@ -226,12 +226,13 @@ function guarded(
 	implementation: UntypedServiceImplementation,
 	tokens: TokenCheck,
 	refused: (method: string) => void,
-	accepted: (call: Call, holder: TokenHolder) => boolean,
+	accepted: (call: Call, holder: TokenHolder, isStream: boolean) => boolean,
 ): UntypedServiceImplementation {
 	const methods = Object.entries(implementation).map(([method, handle]) => {
 		const guard = (call: Call, callback?: Callback): void => {
 			const found = holderOf(call.metadata, tokens);
-			const refusal = !('digest' in found) ? found : accepted(call, found) ? undefined : FULL;
+			const isStream = callback === undefined;
+			const refusal = !('digest' in found) ? found : accepted(call, found, isStream) ? undefined : FULL;
 			if (refusal === undefined) {
 				(handle as (...given: unknown[]) => void)(call, callback);
 				return;

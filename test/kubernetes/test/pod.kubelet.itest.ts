@@ -228,13 +228,7 @@ describe('two pods of apps that ask the Spock of their node', () => {
 		// The next one has not been asked for the service before: until Consul has answered it, what is known has an age.
 		await haveLiveCalls(apps, 'the Spock in place has ended');
 		expect(registrations.losses).toEqual([]);
-		for (const app of apps) {
-			await app.remove();
-			expect((await app.container('app', 'exit')).exitCode).toBe(0);
-			const { lookups, calls, failed } = app.tell();
-			expect(failed).toBe(0);
-			expect(Math.min(lookups, calls)).toBeGreaterThan(100);
-		}
+		await endWithoutFailure(apps);
 		expect(await node.remove('node-after')).toBe(0);
 	});
 
@@ -250,13 +244,7 @@ describe('two pods of apps that ask the Spock of their node', () => {
 		expect(await node.remove('socket-before')).toBe(0);
 		await haveLiveCalls(apps, 'the Spock that was taken over has ended');
 		expect(registrations.losses).toEqual([]);
-		for (const app of apps) {
-			await app.remove();
-			expect((await app.container('app', 'exit')).exitCode).toBe(0);
-			const { lookups, calls, failed } = app.tell();
-			expect(failed).toBe(0);
-			expect(Math.min(lookups, calls)).toBeGreaterThan(100);
-		}
+		await endWithoutFailure(apps);
 		expect(await node.remove('socket-after')).toBe(0);
 	});
 
@@ -278,11 +266,7 @@ describe('two pods of apps that ask the Spock of their node', () => {
 		expect(await node.remove('crash-before')).toBe(0);
 		await haveLiveCalls(apps, 'the Spock in place before has ended');
 		expect(registrations.losses).toEqual([]);
-		for (const app of apps) {
-			await app.remove();
-			expect((await app.container('app', 'exit')).exitCode).toBe(0);
-			expect(app.tell().failed).toBe(0);
-		}
+		await endWithoutFailure(apps);
 		await node.remove('crash-after');
 	});
 
@@ -301,14 +285,21 @@ describe('two pods of apps that ask the Spock of their node', () => {
 		await node.ready('undo-before');
 		await haveLiveCalls(apps, 'the Spock in place before serves again');
 		expect(registrations.losses).toEqual([]);
-		for (const app of apps) {
-			await app.remove();
-			expect((await app.container('app', 'exit')).exitCode).toBe(0);
-			expect(app.tell().failed).toBe(0);
-		}
+		await endWithoutFailure(apps);
 		await node.remove('undo-before');
 	});
 });
+
+/** Ends apps that have worked, and of which no lookup and no call failed. */
+async function endWithoutFailure(apps: readonly RunningPod[]): Promise<void> {
+	for (const app of apps) {
+		await app.remove();
+		expect((await app.container('app', 'exit')).exitCode).toBe(0);
+		const { lookups, calls, failed } = app.tell();
+		expect(failed).toBe(0);
+		expect(Math.min(lookups, calls)).toBeGreaterThan(100);
+	}
+}
 
 function nodeAddress(): string {
 	return process.env['SPOCK_MACHINE_ADDRESS'] ?? '';

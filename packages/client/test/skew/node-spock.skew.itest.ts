@@ -31,7 +31,7 @@ describe.concurrent.each(BELOW)('a node Spock of the current build over TLS, bel
 	it('that is asked to end, and no other is there: no lookup fails, and they go on at the next one', async () => {
 		await using tls = await TlsPlace.open(OLD);
 		await using site = await SkewSite.open([...below, 'current'], tls);
-		// Not verified ones: nobody could.
+		// Without verified lookups: while no node Spock answers, they fail.
 		await work(site, false);
 		const view = await site.set('known', [{ id: 'c', host: '10.0.0.3', port: 80 }]);
 		await site.seen('known', view);

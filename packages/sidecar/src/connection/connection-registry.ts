@@ -74,7 +74,7 @@ export class ConnectionRegistry {
 	#away: GoawayData | undefined;
 
 	/**
-	 * Calls `left` for each connection that is gone, `hasMoved` if its client ended it after it was asked to connect again, and `emptied`
+	 * Calls `left` for each connection that is gone, `hasMoved` if its client was asked to connect again and was not cut off, and `emptied`
 	 * whenever it was the last one.
 	 */
 	constructor(

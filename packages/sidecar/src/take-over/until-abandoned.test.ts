@@ -28,7 +28,7 @@ function waiting() {
 }
 
 describe('untilAbandoned', () => {
-	it('ends when nobody has listened for some time, clearly longer than a deleted socket file is missing', async () => {
+	it('ends when no process has listened for some time, clearly longer than a deleted socket file is missing', async () => {
 		const { clock, seen, end } = waiting();
 		await clock.advance(LONG_MS);
 		seen.isStale = GONE;

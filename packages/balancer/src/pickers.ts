@@ -117,7 +117,7 @@ const GOLDEN = Math.round((POINTS * (Math.sqrt(5) - 1)) / 2);
 
 /**
  * Groups, each with its share of the picks. Which group is next is not drawn but follows an even sequence (Weyl's, of the golden ratio), so
- * that the shares are exact after few picks.
+ * that each is within a few picks of its share, where draws would stray by the square root of their number.
  */
 class ShareTurn implements Turn {
 	readonly #turns: readonly Turn[];

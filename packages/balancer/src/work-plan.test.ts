@@ -163,6 +163,21 @@ describe('zones', () => {
 		);
 	});
 
+	it('half of a few picks is never missed by more than one, wherever they start', () => {
+		const half = planWork('round-robin', inZones({ a: 1, b: 3 }), inZones({ a: 1, b: 3 }), { zone: 'a' });
+		const STARTS = 2000;
+		let missed = 0;
+		for (let start = 0; start < STARTS; start++) {
+			const picker = plannedPicker('round-robin', half, { random: () => start / STARTS });
+			let local = 0;
+			for (let picks = 1; picks <= 24; picks++) {
+				if (picker.pick()?.zone === 'a') local++;
+				if (picks % 2 === 0) missed = Math.max(missed, Math.abs(local - picks / 2));
+			}
+		}
+		expect(missed).toBe(1);
+	});
+
 	it('inside of a zone the policy decides: each instance of it has its part', () => {
 		const instances = inZones({ a: 2, b: 4, c: 6 });
 		for (const policy of ['round-robin', 'random', 'weighted'] as const) {

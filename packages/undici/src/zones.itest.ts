@@ -6,6 +6,8 @@ import { createFetch } from './index.ts';
 
 const URL = 'http://barista.spock/';
 const PREFERS = { zone: 'a', zonePolicy: 'prefer' } as const;
+/** Of so few requests half is never missed by more than one: see `work-plan.test.ts` of the balancer. */
+const HALF = 12;
 
 it('requests stay in the local zone, spill over by what it lacks, and reach the subset alone', async () => {
 	await using web = await startInstances(4);
@@ -19,15 +21,15 @@ it('requests stay in the local zone, spill over by what it lacks, and reach the 
 		await using diplomat = createDiplomat({ source, ...options });
 		await using fetch = createFetch({ diplomat });
 		const before = web.map(({ received }) => received.length);
-		for (let turn = 0; turn < 40; turn++) await (await fetch(URL)).text();
+		for (let turn = 0; turn < 2 * HALF; turn++) await (await fetch(URL)).text();
 		return web.map(({ received }, index) => received.length - (before[index] as number));
 	};
 	inZones('a', 'a', 'b', 'b');
-	expect(await counts(PREFERS)).toEqual([20, 20, 0, 0]);
+	expect(await counts(PREFERS)).toEqual([HALF, HALF, 0, 0]);
 	inZones('a', 'b', 'b', 'b');
 	const [local = 0] = await counts(PREFERS);
-	expect(Math.abs(local - 20)).toBeLessThanOrEqual(1);
-	expect((await counts({ subset: 2, subsetKey: 'pod-1' })).filter((count) => count > 0)).toEqual([20, 20]);
+	expect(Math.abs(local - HALF)).toBeLessThanOrEqual(1);
+	expect((await counts({ subset: 2, subsetKey: 'pod-1' })).filter((count) => count > 0)).toEqual([HALF, HALF]);
 });
 
 it('the local zone dies, and the registry does not know: its instances are ejected by their calls, and the others do the work', async () => {

@@ -48,8 +48,9 @@ describe('zones', () => {
 		expect(shares(zonal(inZones({ a: 3, b: 3 })).diplomat)).toEqual({ a: 100 });
 		const { diplomat } = zonal(inZones({ a: 1, b: 3 }));
 		expect(shares(diplomat)).toEqual({ a: 50, b: 50 });
-		const found = await Promise.all(Array.from({ length: 100 }, () => diplomat.getService('barista')));
-		expect(found.filter(({ instance }) => instance.startsWith('a')).length).toBeGreaterThan(48);
+		const found = await Promise.all(Array.from({ length: 24 }, () => diplomat.getService('barista')));
+		const local = found.filter(({ instance }) => instance.startsWith('a')).length;
+		expect(Math.abs(local - 12)).toBeLessThanOrEqual(1);
 	});
 
 	it('do not matter by default, nor while that of the client is unknown', () => {

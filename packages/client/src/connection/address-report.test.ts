@@ -96,6 +96,8 @@ describe('a look at a path', () => {
 		vi.spyOn(fs, 'lstatSync').mockImplementation(((path: string) => {
 			const code = errors[path];
 			if (code === undefined) return realLstat(path);
+			// As with `throwIfNoEntry: false`.
+			if (code === 'ENOENT') return undefined;
 			throw Object.assign(new Error(code), { code, syscall: 'lstat' });
 		}) as typeof fs.lstatSync);
 		syncBuiltinESMExports();

@@ -1,7 +1,6 @@
-import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SpockError } from '@spock/protocol';
-import { formatAddress, type SocketAddress, UNTRUSTED_DIRECTORY } from '@spock/protocol/node';
+import { formatAddress, lstatOf, type SocketAddress, UNTRUSTED_DIRECTORY } from '@spock/protocol/node';
 
 /** How deep causes are followed: an error may be its own cause. */
 const CAUSES_MAX = 4;
@@ -12,14 +11,11 @@ export type PathFinding = 'nothing' | 'no directory' | 'no permission' | 'not a 
 /** Looks at a path, in this tick. Never throws. */
 export function lookAtPath(path: string): PathFinding {
 	try {
-		return lstatSync(path).isSocket() ? 'socket' : 'not a socket';
+		const found = lstatOf(path);
+		if (found !== undefined) return found.isSocket() ? 'socket' : 'not a socket';
+		return lstatOf(dirname(path))?.isDirectory() === true ? 'nothing' : 'no directory';
 	} catch (error) {
-		if (isPermission(errnoOf(error))) return 'no permission';
-		try {
-			return lstatSync(dirname(path)).isDirectory() ? 'nothing' : 'no directory';
-		} catch (cause) {
-			return errnoOf(cause) === 'EACCES' ? 'no permission' : 'no directory';
-		}
+		return isPermission(errnoOf(error)) ? 'no permission' : 'no directory';
 	}
 }
 

@@ -1,7 +1,6 @@
-import { statSync } from 'node:fs';
 import { createConnection, type OnReadOpts, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { assertTrustedAddress, defaultSocketAddress, type SocketAddress } from '@spock/protocol/node';
+import { assertTrustedAddress, defaultSocketAddress, type SocketAddress, statOf } from '@spock/protocol/node';
 
 /**
  * Opens a byte stream to a sidecar, at once and without waiting: what is written before it is connected must be kept, and
@@ -29,9 +28,9 @@ let readBuffer: Buffer | undefined;
 function markOf(address: SocketAddress): string | undefined {
 	if (!('path' in address)) return undefined;
 	try {
-		const found = statSync(address.path, { throwIfNoEntry: false });
+		const found = statOf(address.path);
 		// The inode numbers of deleted files are used again; the time of the last change is not.
-		return found && `${found.ino} ${found.ctimeMs}`;
+		return found && `${found.ino} ${found.ctimeNs}`;
 	} catch {
 		// A directory that this process may not enter. The next attempt reports it.
 		return undefined;

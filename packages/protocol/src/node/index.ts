@@ -20,3 +20,4 @@ export {
 	socketPathBytesMax,
 	UNTRUSTED_DIRECTORY,
 } from './socket-path.ts';
+export { lstatOf, statOf } from './stat.ts';

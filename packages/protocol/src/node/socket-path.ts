@@ -1,5 +1,6 @@
-import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
+
+import { lstatOf } from './stat.ts';
 
 /** The volume that a pod shares between the app and its sidecar. */
 export const POD_SOCKET_DIRECTORY = '/uds';
@@ -45,11 +46,15 @@ export const UNTRUSTED_DIRECTORY = 'ERR_UNTRUSTED_DIRECTORY';
  * would be theirs. Throws as well if there is none. `uid` is the user's own; undefined where there are none.
  */
 export function assertPrivateDirectory(directory: string, uid: number | undefined): void {
-	const found = lstatSync(directory);
-	if (found.isDirectory() && (uid === undefined || found.uid === uid) && (found.mode & 0o022) === 0) return;
+	const found = lstatOf(directory);
+	const facts = { syscall: 'lstat', path: directory };
+	if (found === undefined) {
+		throw Object.assign(new Error(`ENOENT: there is no directory ${directory}`), { code: 'ENOENT', ...facts });
+	}
+	if (found.isDirectory() && (uid === undefined || Number(found.uid) === uid) && (found.mode & 0o022n) === 0n) return;
 	const hint = `remove it, or choose another path (--socket, ${SOCKET_PATH_VARIABLE})`;
 	const error = new Error(`${directory} is not a directory that only this user may change: ${hint}`);
-	throw Object.assign(error, { code: UNTRUSTED_DIRECTORY, syscall: 'lstat', path: directory });
+	throw Object.assign(error, { code: UNTRUSTED_DIRECTORY, ...facts });
 }
 
 /** Throws, as {@link assertPrivateDirectory} does, before a connection to a path whose directory is not what it must be. */
@@ -106,5 +111,5 @@ export function socketDirectory(path: string): string {
 }
 
 function isRealDirectory(path: string): boolean {
-	return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+	return lstatOf(path)?.isDirectory() ?? false;
 }

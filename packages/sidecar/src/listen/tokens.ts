@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 import { type DiscoveryListener, LastGood } from '@spock/discovery';
 import type { Clock } from '@spock/protocol/internal';
+import { statOf } from '@spock/protocol/node';
 
 /** Whom an accepted token stands for. */
 export interface TokenHolder {
@@ -161,8 +162,8 @@ export class TokenFile implements TokenCheck {
 	#readText(): string {
 		const { path } = this.#options;
 		try {
-			const stats = statSync(path);
-			if (!stats.isFile() || stats.size > BYTES_MAX)
+			const stats = statOf(path);
+			if (stats !== undefined && (!stats.isFile() || stats.size > BYTES_MAX))
 				throw new Error(`it must be a regular file of at most ${BYTES_MAX} bytes`);
 			return readFileSync(path, 'utf8');
 		} catch (cause) {

@@ -1,9 +1,8 @@
-import { lstatSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 
 import { encodeRequest, encodeRequestTail, readSidecarMessage, SpockError } from '@spock/protocol';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
-import { FramedSocket } from '@spock/protocol/node';
+import { FramedSocket, lstatOf } from '@spock/protocol/node';
 
 import { isStale } from '../listen/unix-listener.ts';
 import { type KnownQueries, privatePathOf, readKnownQueries, type Step } from './messages.ts';
@@ -58,10 +57,11 @@ async function lookForPredecessor(path: string, clock: Clock): Promise<Predecess
 
 /** Throws for a socket that another user has put there: it would learn what this sidecar does, and decide what it asks. */
 function assertSameUser(at: string): void {
-	const { uid } = lstatSync(at);
+	const found = lstatOf(at);
 	const own = process.geteuid?.();
-	if (own === undefined || uid === own) return;
-	const message = `${at} belongs to user ${uid}, not to ${own}: only a sidecar of the same user can be taken over`;
+	// To connect fails where nothing is.
+	if (found === undefined || own === undefined || Number(found.uid) === own) return;
+	const message = `${at} belongs to user ${found.uid}, not to ${own}: only a sidecar of the same user can be taken over`;
 	throw new Error(`${message}; run this one as that user, or stop the sidecar in place first`);
 }
 

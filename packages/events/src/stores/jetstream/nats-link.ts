@@ -10,10 +10,7 @@ const PING_MS = 10_000;
 const PINGS_MAX = 2;
 const DEFAULT_PORT = 4222;
 
-/**
- * The client library of NATS. A process that looks at unix sockets by `statSync` must load it before: from then on Node resolves no symbolic
- * links in the paths of modules (realpathSync takes the last file that was looked at for its own), and pnpm's packages are such links.
- */
+/** The client library of NATS, which is loaded with the first connection. */
 export async function loadNats(): Promise<
 	readonly [typeof import('@nats-io/transport-node'), typeof import('@nats-io/jetstream')]
 > {

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 
@@ -10,7 +9,7 @@ import {
 	type DiscoveryListener,
 	Registrations,
 } from '@spock/discovery';
-import { formatAddress, type SocketAddress } from '@spock/protocol/node';
+import { formatAddress, type SocketAddress, statOf } from '@spock/protocol/node';
 
 import { CommandError, EXIT } from '../output/output.ts';
 import { givenSettings, namedAsGiven, type Settings } from '../settings/settings.ts';
@@ -28,7 +27,7 @@ export function sourceOptionsOf(settings: Settings, backend: string): Omit<Backe
 		'keyEntriesPerClientMax',
 		'stateDir',
 	]);
-	if (stateDir !== undefined && statSync(stateDir, { throwIfNoEntry: false })?.isDirectory() === false)
+	if (stateDir !== undefined && statOf(stateDir)?.isDirectory() === false)
 		throw new Error(`--state-dir ${stateDir} is not a directory: name one, or a path where one can be created`);
 	return { ...given, ...(stateDir !== undefined && { stateDir, stateScope: stateScope(settings, backend) }) };
 }
@@ -133,8 +132,9 @@ export function defaultOwner(address: SocketAddress): string {
 /** Names a directory that is a volume of its own; nothing for any other, which may not be there before the first start. */
 function volumeOf(directory: string): string {
 	try {
-		const { dev, ino } = statSync(directory);
-		return dev === statSync(dirname(directory)).dev ? '' : ` ${dev}-${ino}`;
+		const found = statOf(directory);
+		if (found === undefined || found.dev === statOf(dirname(directory))?.dev) return '';
+		return ` ${found.dev}-${found.ino}`;
 	} catch {
 		// Not there yet, or not to be looked at: the listener says so where it matters.
 		return '';

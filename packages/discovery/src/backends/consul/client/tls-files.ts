@@ -1,9 +1,10 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 
 import type { Clock } from '@spock/protocol/internal';
+import { statOf } from '@spock/protocol/node';
 
 import type { DiscoveryListener } from '../../../foundation/discovery-event.ts';
 import type { ConsulTls } from './consul-options.ts';
@@ -145,6 +146,6 @@ function listCertificates(directory: string): readonly string[] {
 
 /** The text of a file, at the start. Throws for what is no file: a FIFO would hold up the whole process. */
 function readNow(path: string): string {
-	if (!statSync(path).isFile()) throw new Error(`${path} cannot be read: it is not a regular file`);
+	if (statOf(path)?.isFile() === false) throw new Error(`${path} cannot be read: it is not a regular file`);
 	return readFileSync(path, 'utf8');
 }

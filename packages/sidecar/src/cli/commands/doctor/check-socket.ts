@@ -1,6 +1,8 @@
-import { type Stats, statSync } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
+
+import { statOf } from '@spock/protocol/node';
 
 import type { Place } from '../../client/place.ts';
 import type { SidecarTarget } from '../../client/sidecar-target.ts';
@@ -47,7 +49,7 @@ function fileFinding(path: string, error: NodeJS.ErrnoException, { isPod, comman
 	switch (error.code) {
 		case 'ENOENT': {
 			const directory = dirname(path);
-			if (statOf(directory) === undefined) {
+			if (lookAt(directory) === undefined) {
 				const mount = isPod ? 'mount the shared volume at the same path in both containers' : 'create it';
 				return failed(
 					'socket',
@@ -81,15 +83,15 @@ function fileFinding(path: string, error: NodeJS.ErrnoException, { isPod, comman
 }
 
 function forbiddenText(path: string): string {
-	const [socket, directory] = [statOf(path), statOf(dirname(path))];
+	const [socket, directory] = [lookAt(path), lookAt(dirname(path))];
 	const [uid, gid] = [process.getuid?.(), process.getgid?.()];
 	const who = `this process, user ${uid} and group ${gid}, may not connect to ${path}`;
 	if (socket !== undefined) return `${who}, which is ${accessOf(socket)}`;
 	return directory === undefined ? who : `${who}: it may not enter the directory, which is ${accessOf(directory)}`;
 }
 
-function accessOf({ uid, gid, mode }: Stats): string {
-	return `of user ${uid} and group ${gid} with mode ${(mode & 0o777).toString(8).padStart(4, '0')}`;
+function accessOf({ uid, gid, mode }: BigIntStats): string {
+	return `of user ${uid} and group ${gid} with mode ${(mode & 0o777n).toString(8).padStart(4, '0')}`;
 }
 
 function forbiddenNext(isPod: boolean): string {
@@ -109,9 +111,9 @@ function remoteNext({ code }: NodeJS.ErrnoException, { isPod }: Place): string |
 }
 
 /** Undefined for what is missing or may not be looked at. */
-function statOf(path: string): Stats | undefined {
+function lookAt(path: string): BigIntStats | undefined {
 	try {
-		return statSync(path, { throwIfNoEntry: false });
+		return statOf(path);
 	} catch {
 		// To look at it takes the right to enter its directory.
 		return undefined;

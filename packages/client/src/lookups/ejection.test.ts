@@ -149,6 +149,20 @@ describe('ejection', () => {
 		expect(picks(diplomat, 8).size).toBe(4);
 	});
 
+	it('ends when the instance has left the registry and is back, even if calls to the old process fail in between', () => {
+		const { diplomat, publish } = directClient({ ejectAfterFailures: 2 });
+		fail(diplomat, '10.0.0.1', 2);
+		expect(picks(diplomat, 8)).not.toContain('10.0.0.1');
+		publish(fakeSnapshot('barista', 2, HOSTS.slice(2)));
+		fail(diplomat, '10.0.0.2', 2);
+		publish(fakeSnapshot('barista', 3, HOSTS));
+		expect(diplomat.status().ejected).toEqual([]);
+		expect(picks(diplomat, 8)).toEqual(new Set(['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4']));
+		// Nor is it on trial.
+		fail(diplomat, '10.0.0.1', 1);
+		expect(diplomat.status().ejected).toEqual([]);
+	});
+
 	it('is told on a channel, and by explain', async () => {
 		const messages: unknown[] = [];
 		const listener = (message: unknown): void => void messages.push(message);

@@ -161,14 +161,16 @@ export class ServicePicker implements SnapshotFollower<ServiceSnapshot> {
 		sharesChannel.publish({ query: this.query, zone, shares: plan.zones });
 	}
 
-	/** Failures are forgotten of an instance that the registry reports as healthy again. */
+	/**
+	 * Failures are forgotten of an instance that is new in the registry or healthy again: it is another process, perhaps in its old
+	 * place. When it comes and not when it leaves, as calls to the old process may still fail after that.
+	 */
 	#forgive(before: ServiceSnapshot, now: ServiceSnapshot): void {
-		const failing = before.instances.filter((one) => (this.#records.find(this.query, one)?.failures ?? 0) > 0);
-		for (const old of failing) {
-			if (isServing(old)) continue;
-			const { instance, host, port } = old;
-			const next = now.instances.find((one) => one.instance === instance && one.host === host && one.port === port);
-			if (next !== undefined && isServing(next)) this.#records.forgive(this.query, old);
+		const failing = now.instances.filter((one) => (this.#records.find(this.query, one)?.failures ?? 0) > 0);
+		for (const one of failing) {
+			const { instance, host, port } = one;
+			const old = before.instances.find((it) => it.instance === instance && it.host === host && it.port === port);
+			if (old === undefined || (isServing(one) && !isServing(old))) this.#records.forgive(this.query, one);
 		}
 	}
 

@@ -12,7 +12,14 @@ import {
 } from '@spock/client/integrations';
 import { durationMsOption, knownMembers } from '@spock/protocol/internal';
 
-import { InstanceSocket, keepSocket, type PgConnection, type PgStreamConfig, socketOf } from './instance-socket.ts';
+import {
+	type ClientLike,
+	InstanceSocket,
+	keepSocket,
+	type PgConnection,
+	type PgStreamConfig,
+	socketOf,
+} from './instance-socket.ts';
 
 /** How long a connection may go on with its query or transaction once its instance has left, in milliseconds. */
 export const DEFAULT_LEAVE_TIMEOUT_MS = 10_000;
@@ -95,22 +102,16 @@ function tlsOfInstance(
 	});
 }
 
-/** What is used of pg's Client. */
-interface ClientLike {
-	release(): void;
-	end(): Promise<void>;
-}
-
 /** What is used of pg's Pool. */
 export interface PoolLike extends EventEmitter {
 	readonly idleCount: number;
-	connect(): Promise<ClientLike>;
+	connect(): Promise<{ release(): void }>;
 }
 
 /**
  * Lets a pool retire its connections to an instance that has left by itself: idle ones at once, those in use when they are
- * released. Without it such an idle connection ends as when its server closes it, with an `error` event of the pool. Call it
- * right after the pool was made; it gives the pool back.
+ * released, or when `leaveTimeoutMs` is over. Without it such a connection ends as when its server closes it, with an `error` event of
+ * the pool, or of the client that is checked out. Call it right after the pool was made; it returns the pool.
  */
 export function followPool<P extends PoolLike>(pool: P): P {
 	let isSweeping = false;
@@ -132,7 +133,7 @@ export function followPool<P extends PoolLike>(pool: P): P {
 	pool.on('connect', (client: ClientLike) => {
 		const socket = socketOf(client);
 		if (socket === undefined) return;
-		socket.retire = sweep;
+		socket.pool = { client, retire: sweep };
 		if (socket.isLeaving) socket.leave();
 	});
 	// It comes before the pool looks whether the client can be used again.

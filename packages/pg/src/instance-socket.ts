@@ -28,8 +28,8 @@ export interface InstanceSocketOptions {
  * pg's events when the server is ready, and when no query and no transaction is open.
  */
 export class InstanceSocket extends Socket {
-	/** Retires the connection through its pool; undefined without one that is followed. */
-	retire: (() => void) | undefined;
+	/** The pool of the connection, if that is followed. */
+	pool: FollowedPool | undefined;
 	readonly #options: InstanceSocketOptions;
 	readonly #pg: PgConnection;
 	readonly #lookup = new AbortController();
@@ -99,7 +99,7 @@ export class InstanceSocket extends Socket {
 	/** The instance has left: ends now if it is idle, else after its query or transaction, or when the time is over. */
 	leave(): void {
 		this.#isLeaving = true;
-		if (this.retire !== undefined) this.retire();
+		if (this.pool !== undefined) this.pool.retire();
 		else this.#endIfIdle();
 		systemClock.clearTimeout(this.#leaveTimer);
 		this.#leaveTimer = systemClock.setTimeout(() => this.#cut(), this.#options.leaveTimeoutMs);
@@ -191,13 +191,18 @@ export class InstanceSocket extends Socket {
 
 	/** The time for its work is over. One that says good-bye already is closed without an error. */
 	#cut(): void {
+		if (this.pool !== undefined && !this.#pg.stream.writableEnded) {
+			// Of one that was checked out pg would emit an error that the app cannot expect: its query under way, or its next one, rejects.
+			this.pool.client.on('error', () => undefined);
+			if (this.isIdle) return void this.pool.client.end();
+		}
 		if (!this.#pg.stream.writableEnded) this.#cutError = this.#leftError('was closed after leaveTimeoutMs');
 		this.destroy(this.#cutError);
 	}
 
 	/** Without a pool that retires it; pg's client learns why, before it learns that the connection has ended. */
 	#endIfIdle(): void {
-		if (this.retire !== undefined || !this.isIdle || this.#pg.stream.writableEnded || this.destroyed) return;
+		if (this.pool !== undefined || !this.isIdle || this.#pg.stream.writableEnded || this.destroyed) return;
 		this.#pg.emit('error', this.#leftError('was idle and was closed'));
 		this.#pg.end();
 	}
@@ -214,6 +219,19 @@ export function keepSocket(connection: PgConnection, socket: InstanceSocket): vo
 export function socketOf(client: object): InstanceSocket | undefined {
 	const { connection } = client as { readonly connection?: object };
 	return connection && sockets.get(connection);
+}
+
+/** What is used of pg's Client. */
+export interface ClientLike extends EventEmitter {
+	end(): Promise<void>;
+}
+
+/** The pool that a connection belongs to, as far as the connection needs it. */
+export interface FollowedPool {
+	/** The pg client of the connection. */
+	readonly client: ClientLike;
+	/** Ends the idle connections whose instance has left, this one among them. */
+	readonly retire: () => void;
 }
 
 /**

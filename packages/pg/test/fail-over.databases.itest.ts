@@ -151,6 +151,31 @@ describe.each(versions)('a fail-over of PostgreSQL, %s', { timeout: TIMEOUT_MS }
 		await pool.end();
 	});
 
+	it.each([
+		['idle between two queries', undefined],
+		['in a transaction', 'BEGIN'],
+	])(
+		'a client of a followed pool that is checked out and %s is cut without an error: its next query rejects',
+		async (_state, statement) => {
+			await using services = await TempServices.make();
+			await using left = await startPostgres({ binaries });
+			await say(services, left);
+			await using diplomat = createDiplomat({ source: await localSource({ file: services.file, pollMs: 50 }) });
+			const { pool, errors } = poolOf({ diplomat, tags: ['primary'], leaveTimeoutMs: 0 });
+			followPool(pool);
+			const client = await pool.connect();
+			const ended = new Promise((resolve) => client.once('end', resolve));
+			await client.query(statement ?? WHERE);
+			// pg raises this event, if no listener is there, as an uncaught exception: vitest then fails the run.
+			await services.set(SERVICE, []);
+			await ended;
+			await expect(client.query(WHERE)).rejects.toThrow(/not queryable/);
+			client.release();
+			expect(errors).toEqual([]);
+			await pool.end();
+		},
+	);
+
 	it('what is not over within leaveTimeoutMs is cut, with an error that says why', async () => {
 		await using services = await TempServices.make();
 		await using left = await startPostgres({ binaries });

@@ -5,7 +5,7 @@ import { InstanceResources } from '@spock/client/integrations';
 import type { Clock } from '@spock/protocol/internal';
 
 import type { AnyAgentClass, AnyDispatcher, Dispatch } from './any-undici.ts';
-import { dispatchOf, fetchAgents, forwardEvents, newBase } from './any-undici.ts';
+import { both, dispatchOf, fetchAgents, forwardEvents, makerOf, newBase } from './any-undici.ts';
 import { IdleAgents } from './idle-agents.ts';
 import { Origins } from './origins.ts';
 import { listenFor } from './request-events.ts';
@@ -46,13 +46,13 @@ export class Agents {
 		const origins = new Origins(options);
 		const { Agent, agentOptions } = options;
 		checkAgentOptions(Agent, agentOptions);
-		const make = Agent === undefined ? fetchAgents() : (given: unknown) => new Agent(given);
-		this.#elsewhere = make(agentOptions);
+		const make = Agent === undefined ? fetchAgents() : both(makerOf(Agent));
+		this.#elsewhere = make.elsewhere(agentOptions);
 		this.events = newBase(this.#elsewhere);
 		this.#forward(this.#elsewhere);
 		this.#instances = new InstanceResources({
 			diplomat,
-			create: () => this.#watched(this.#forward(make(agentOptions))),
+			create: () => this.#watched(this.#forward(make.instance(agentOptions))),
 			drain: (agent) => this.#drain(agent),
 		});
 		this.#idle = new IdleAgents((agent) => this.#drop(agent), clock);

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { runInThisContext } from 'node:vm';
 
 /**
  * What this package needs to know of undici, in its own words: nothing here is bound to one of undici's versions, of which
@@ -8,6 +9,7 @@ export interface DispatchOptions {
 	readonly origin?: string | URL;
 	readonly path: string;
 	readonly method: string;
+	readonly body?: unknown;
 	readonly headers?: unknown;
 	readonly servername?: string | null;
 	readonly upgrade?: unknown;
@@ -76,27 +78,43 @@ export function fetchHasDispatchers(): boolean {
 	return process.versions['bun'] === undefined && process.versions['deno'] === undefined;
 }
 
+/** What makes agents for a fetch. */
+export interface AgentMakers {
+	/** For the instances of services. */
+	readonly instance: (agentOptions: unknown) => AnyDispatcher;
+	/** For all else, which may go through a proxy. */
+	readonly elsewhere: (agentOptions: unknown) => AnyDispatcher;
+}
+
 /**
  * What makes agents for the fetch that is built into Node. Their class is nowhere exported, but is that of the dispatcher
  * which fetch uses by itself; that one is only looked at, now. Throws a TypeError where the app has put another kind there.
  */
-export function fetchAgents(): (agentOptions: unknown) => AnyDispatcher {
+export function fetchAgents(): AgentMakers {
+	// Where fetch itself looks, also in a context of node:vm: the globals that Jest gives to a test are copies, without what is below.
+	const home = runInThisContext('globalThis') as Record<symbol, object | undefined> & { readonly Response?: unknown };
 	// Node loads its undici when something of it is touched first.
-	void globalThis.Response;
-	const { [CURRENT]: current, [LEGACY]: legacy } = globalThis as unknown as Record<symbol, object | undefined>;
+	void home.Response;
+	const { [CURRENT]: current, [LEGACY]: legacy } = home;
 	const isLegacy = Number.parseInt(process.versions['undici'] ?? '', 10) < 8;
-	const Used = classOf(isLegacy ? legacy : current);
-	if (Used?.name === 'Agent') return (agentOptions) => new Used(agentOptions);
+	const used = isLegacy ? legacy : current;
+	const Used = classOf(used);
+	if (Used?.name === 'Agent') return both(makerOf(Used));
+	if (used !== undefined && Used?.name === 'EnvHttpProxyAgent') {
+		const Direct = directClassOf(used);
+		// Proxies of the environment (NODE_USE_ENV_PROXY) are not for instances, which are called at their own address.
+		if (Direct !== undefined) return { instance: makerOf(Direct), elsewhere: makerOf(Used) };
+	}
 	// An undici 8 of npm was loaded before Node's own, and put a class here that takes the handlers of Node's older fetch.
 	const Newer = classOf(current);
 	if (Used?.name === 'Dispatcher1Wrapper' && Newer?.name === 'Agent') {
-		return (agentOptions) => {
+		return both((agentOptions) => {
 			const newer = new Newer(agentOptions);
 			const agent = new Used(newer);
 			// What stands around it does not emit what it does.
 			if (agent instanceof EventEmitter) forwardEvents(newer, agent);
 			return agent;
-		};
+		});
 	}
 	if (!fetchHasDispatchers()) {
 		throw new TypeError('the fetch of this runtime takes no dispatcher: use createFetch, or give the option Agent');
@@ -105,6 +123,22 @@ export function fetchAgents(): (agentOptions: unknown) => AnyDispatcher {
 		`the global dispatcher of fetch is a ${Used?.name}, not the Agent of Node: ` +
 			'create this dispatcher before replacing the global one, or give the option Agent',
 	);
+}
+
+/** The same for instances and for all else. */
+export function both(make: AgentMakers['instance']): AgentMakers {
+	return { instance: make, elsewhere: make };
+}
+
+/** The class of the agent by which an agent of proxies calls what needs none: undici has it in a property without a public name. */
+function directClassOf(proxying: object): AnyAgentClass | undefined {
+	const members = Object.getOwnPropertySymbols(proxying).map((key) => (proxying as Record<symbol, unknown>)[key]);
+	return members.map((member) => classOf(member as object | undefined)).find((one) => one?.name === 'Agent');
+}
+
+/** What makes agents of a class. */
+export function makerOf(Agent: AnyAgentClass): AgentMakers['instance'] {
+	return (agentOptions) => new Agent(agentOptions);
 }
 
 function classOf(dispatcher: object | undefined): AnyAgentClass | undefined {

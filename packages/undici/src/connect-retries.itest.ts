@@ -2,7 +2,7 @@ import { createDiplomat } from '@spock/client';
 import { describe, expect, it } from 'vitest';
 
 import { clients, composed, ready } from '../test/clients.ts';
-import { refusingInstance, ScriptedSource, startInstances } from '../test/instances.ts';
+import { refusingInstance, ScriptedSource, startInstances, type TestInstance } from '../test/instances.ts';
 import { LeaseLedger } from '../test/leases.ts';
 
 const ways = clients.flatMap((client) =>
@@ -81,15 +81,62 @@ describe.each(ways)('a refused connection, $client.name by the $way', ({ client,
 			await dispatcher.close();
 		}
 	});
+});
 
-	it('is another thing than one that breaks when the request was sent: that is not sent again', async () => {
-		await using instances = await startInstances(2);
-		for (const instance of instances) instance.answer = (request) => request.socket.destroy();
+describe.each(ways)('a connection that is lost before an answer, $client.name by the $way', ({ client, make }) => {
+	/** Three instances, all of which do this to a request; what each has received, after one request. */
+	async function receivedBy(
+		answer: TestInstance['answer'],
+		init: object = {},
+		options: { readonly lostRetriesMax?: number } = {},
+	): Promise<number> {
+		await using instances = await startInstances(3);
+		for (const instance of instances) instance.answer = answer;
 		const source = new ScriptedSource({ barista: instances.map((one) => one.record()) });
 		await using diplomat = createDiplomat({ source });
-		const dispatcher = make(client, diplomat);
-		await expect(client.get(URL, { dispatcher, method: 'POST', body: 'a cup' })).rejects.toThrow();
-		expect(instances.map(({ received }) => received.length).sort()).toEqual([0, 1]);
+		const ledger = new LeaseLedger(diplomat);
+		const dispatcher = make(client, diplomat, options);
+		await expect(client.get(URL, { dispatcher, ...init })).rejects.toThrow();
+		expect(ledger.open).toBe(0);
 		await dispatcher.close();
+		return instances.reduce((sum, { received }) => sum + received.length, 0);
+	}
+	const kill: TestInstance['answer'] = (request) => request.socket.resetAndDestroy();
+
+	it('goes to another instance if it is a safe request without a body: an instance that is killed fails no GET', async () => {
+		await using instances = await startInstances(2);
+		const source = new ScriptedSource({ barista: instances.map((one) => one.record()) });
+		await using diplomat = createDiplomat({ source });
+		const ledger = new LeaseLedger(diplomat);
+		const dispatcher = make(client, diplomat);
+		const [killed = expect.unreachable(), other = expect.unreachable()] = instances;
+		killed.answer = kill;
+		for (let turn = 0; turn < 4; turn++) {
+			const { status, text } = await client.get(URL, { dispatcher });
+			expect([status, text]).toEqual([200, other.name]);
+		}
+		expect(killed.received.length).toBeGreaterThan(0);
+		expect(ledger.outcomes.filter((outcome) => outcome === 'failure')).toHaveLength(killed.received.length);
+		expect(ledger.open).toBe(0);
+		await dispatcher.close();
+	});
+
+	it('goes to one more instance, or as many as lostRetriesMax says: such a request may be what kills them', async () => {
+		expect(await receivedBy(kill)).toBe(2);
+		expect(await receivedBy(kill, {}, { lostRetriesMax: 2 })).toBe(3);
+		expect(await receivedBy(kill, {}, { lostRetriesMax: 0 })).toBe(1);
+	});
+
+	it('fails a request that may have been carried out: one with a body, or of another method', async () => {
+		for (const init of [{ method: 'POST', body: 'a cup' }, { method: 'POST' }, { method: 'DELETE' }]) {
+			expect(await receivedBy(kill, init)).toBe(1);
+		}
+	});
+
+	it('fails a request whose answer has begun', async () => {
+		const begin: TestInstance['answer'] = (request) => {
+			request.socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab', () => request.socket.destroy());
+		};
+		expect(await receivedBy(begin)).toBe(1);
 	});
 });

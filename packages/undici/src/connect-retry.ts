@@ -1,45 +1,83 @@
 import type { DispatchHandler } from './any-undici.ts';
 
-/** Called with the error of a request of which nothing was sent: true if another instance has the request now. */
-export type OnUnsent = (error: unknown) => boolean;
+/**
+ * How far an attempt has come: nothing of it was sent, or undici has begun to send it and not one byte of an answer has come. Later
+ * than that another instance cannot have the request.
+ */
+export type Unanswered = 'unsent' | 'sent';
+
+/** Called with the error of an attempt: true if another instance has the request now. */
+export type OnUnanswered = (error: unknown, stage: Unanswered) => boolean;
 
 type Method = (...args: readonly unknown[]) => unknown;
 type Methods = { readonly [name: string]: Method | undefined };
 
 /**
- * Stands in front of a handler until undici begins to send its request, which it notifies by the first call: an error before that says
- * that there was no connection, and that no byte of the request, its body included, was taken.
+ * Stands in front of a handler until an answer comes. Undici notifies it when it begins to send: an error before that says
+ * that there was no connection, and that no byte of the request, its body included, was taken. For one that is sent again undici
+ * notifies its handler of the start again, as it does itself for requests in a pipeline.
  */
-export function beforeStart(handler: DispatchHandler, onUnsent: OnUnsent): DispatchHandler {
+export function untilAnswered(handler: DispatchHandler, onUnanswered: OnUnanswered): DispatchHandler {
 	// Undici, too, looks at this method for which of its two interfaces a handler has.
-	return 'onRequestStart' in handler ? new Handler(handler, onUnsent) : new LegacyHandler(handler, onUnsent);
+	return 'onRequestStart' in handler ? new Handler(handler, onUnanswered) : new LegacyHandler(handler, onUnanswered);
+}
+
+/** How far the attempt of a handler has come. */
+class Progress {
+	readonly #onUnanswered: OnUnanswered;
+	#stage: Unanswered | 'answered' = 'unsent';
+
+	constructor(onUnanswered: OnUnanswered) {
+		this.#onUnanswered = onUnanswered;
+	}
+
+	started(): void {
+		if (this.#stage === 'unsent') this.#stage = 'sent';
+	}
+
+	answered(): void {
+		this.#stage = 'answered';
+	}
+
+	/** True if another attempt has begun. */
+	failed(error: unknown): boolean {
+		const stage = this.#stage;
+		if (stage === 'answered') return false;
+		// It may fail again before the call returns.
+		this.#stage = 'unsent';
+		if (this.#onUnanswered(error, stage)) return true;
+		this.#stage = stage;
+		return false;
+	}
 }
 
 /** The interface of undici 7 and later (https://undici.nodejs.org/#/docs/api/Dispatcher). */
 class Handler {
 	readonly #handler: Methods;
-	readonly #onUnsent: OnUnsent;
-	#isStarted = false;
+	readonly #progress: Progress;
 
-	constructor(handler: DispatchHandler, onUnsent: OnUnsent) {
+	constructor(handler: DispatchHandler, onUnanswered: OnUnanswered) {
 		this.#handler = handler as Methods;
-		this.#onUnsent = onUnsent;
+		this.#progress = new Progress(onUnanswered);
 	}
 
 	onRequestStart(controller: unknown, context: unknown): unknown {
-		this.#isStarted = true;
+		this.#progress.started();
 		return this.#handler['onRequestStart']?.(controller, context);
 	}
 
 	onRequestUpgrade(...args: readonly unknown[]): unknown {
+		this.#progress.answered();
 		return this.#handler['onRequestUpgrade']?.(...args);
 	}
 
 	onResponseStarted(): unknown {
+		this.#progress.answered();
 		return this.#handler['onResponseStarted']?.();
 	}
 
 	onResponseStart(controller: unknown, statusCode: unknown, headers: unknown, statusMessage: unknown): unknown {
+		this.#progress.answered();
 		return this.#handler['onResponseStart']?.(controller, statusCode, headers, statusMessage);
 	}
 
@@ -60,7 +98,7 @@ class Handler {
 	}
 
 	onResponseError(controller: unknown, error: unknown): unknown {
-		if (!this.#isStarted && this.#onUnsent(error)) return undefined;
+		if (this.#progress.failed(error)) return undefined;
 		return this.#handler['onResponseError']?.(controller, error);
 	}
 }
@@ -68,28 +106,30 @@ class Handler {
 /** The interface of undici 6, which handlers of undici 7 may have, too. */
 class LegacyHandler {
 	readonly #handler: Methods;
-	readonly #onUnsent: OnUnsent;
-	#isStarted = false;
+	readonly #progress: Progress;
 
-	constructor(handler: DispatchHandler, onUnsent: OnUnsent) {
+	constructor(handler: DispatchHandler, onUnanswered: OnUnanswered) {
 		this.#handler = handler as Methods;
-		this.#onUnsent = onUnsent;
+		this.#progress = new Progress(onUnanswered);
 	}
 
 	onConnect(abort: unknown, context: unknown): unknown {
-		this.#isStarted = true;
+		this.#progress.started();
 		return this.#handler['onConnect']?.(abort, context);
 	}
 
 	onUpgrade(...args: readonly unknown[]): unknown {
+		this.#progress.answered();
 		return this.#handler['onUpgrade']?.(...args);
 	}
 
 	onResponseStarted(): unknown {
+		this.#progress.answered();
 		return this.#handler['onResponseStarted']?.();
 	}
 
 	onHeaders(statusCode: unknown, headers: unknown, resume: unknown, statusMessage: unknown): unknown {
+		this.#progress.answered();
 		return this.#handler['onHeaders']?.(statusCode, headers, resume, statusMessage);
 	}
 
@@ -110,7 +150,7 @@ class LegacyHandler {
 	}
 
 	onError(error: unknown): unknown {
-		if (!this.#isStarted && this.#onUnsent(error)) return undefined;
+		if (this.#progress.failed(error)) return undefined;
 		return this.#handler['onError']?.(error);
 	}
 }

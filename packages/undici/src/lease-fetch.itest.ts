@@ -61,6 +61,23 @@ describe('a fetch without dispatchers', () => {
 		await expect(none.fetch.fetch('http://a.b.spock/')).rejects.toMatchObject({ cause: { code: 'BAD_REQUEST' } });
 	});
 
+	it('tries one more instance where a connection is lost before an answer, if the request may be made twice', async () => {
+		await using place = await fetchOf({ serving: 2 });
+		const [killed = expect.unreachable(), other = expect.unreachable()] = place.instances;
+		killed.answer = (request) => request.socket.resetAndDestroy();
+		for (let turn = 0; turn < 4; turn++) expect(await (await place.fetch.fetch(URL)).text()).toBe(other.name);
+		expect(killed.received.length).toBeGreaterThan(0);
+		other.answer = killed.answer;
+		for (const [init, tried] of [
+			[{}, 2],
+			[{ method: 'POST' }, 1],
+		] as const) {
+			const before = place.ledger.outcomes.length;
+			await expect(place.fetch.fetch(URL, init)).rejects.toMatchObject({ cause: { code: 'UNAVAILABLE' } });
+			expect(place.ledger.outcomes.slice(before)).toEqual(Array(tried).fill('failure'));
+		}
+	});
+
 	it('a caller that gives up says nothing of the instance, a time-out and a 503 do', async () => {
 		await using place = await fetchOf({ serving: 1 });
 		const { fetch, instances, ledger } = place;

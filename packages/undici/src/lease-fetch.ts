@@ -4,12 +4,20 @@ import { systemClock } from '@spock/protocol/internal';
 
 import type { DispatcherOptions } from './agents.ts';
 import { type Origin, Origins } from './origins.ts';
-import { checkOptions, DEFAULT_CONNECT_RETRIES_MAX, isGatewayError } from './service-dispatch.ts';
+import {
+	checkOptions,
+	DEFAULT_CONNECT_RETRIES_MAX,
+	DEFAULT_LOST_RETRIES_MAX,
+	isGatewayError,
+	SAFE_METHODS,
+} from './service-dispatch.ts';
 
 type Input = Parameters<typeof fetch>[0];
 
 /** What the fetch of a runtime says of an address that it cannot connect to: Bun and Node by a code, Deno by its message. */
 const UNCONNECTED = /^(ConnectionRefused|FailedToOpenSocket|ECONNREFUSED)$|tcp connect error/;
+/** What it says of a connection that ended before an answer began. */
+const LOST = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|ConnectionClosed)$|connection (closed|reset)/i;
 
 /**
  * A fetch by name for runtimes whose own fetch takes no dispatcher, such as Bun and Deno: the address of an instance takes the place of
@@ -66,9 +74,14 @@ export class LeaseFetch {
 		if (origin === undefined) return globalThis.fetch(input, { ...init, signal });
 		const to = origin;
 		const call = () => this.#fetchByName(to, url, input, { ...init, signal });
-		const { connectRetriesMax: retriesMax = DEFAULT_CONNECT_RETRIES_MAX } = this.#options;
+		const { connectRetriesMax = DEFAULT_CONNECT_RETRIES_MAX, lostRetriesMax = DEFAULT_LOST_RETRIES_MAX } =
+			this.#options;
 		if (!isRepeatable(input, init)) return call();
-		return retry(call, { retriesMax, signal, isRetryable: isUnconnected });
+		let connectRetriesLeft = connectRetriesMax;
+		let lostRetriesLeft = isSafe(input, init) ? lostRetriesMax : 0;
+		const isRetryable = (error: unknown): boolean =>
+			says(error, UNCONNECTED) ? connectRetriesLeft-- > 0 : says(error, LOST) && lostRetriesLeft-- > 0;
+		return retry(call, { retriesMax: connectRetriesMax + lostRetriesMax, signal, isRetryable });
 	}
 
 	async #fetchByName({ query, protocol }: Origin, url: URL, input: Input, init: RequestInit): Promise<Response> {
@@ -111,10 +124,17 @@ function isRepeatable(input: Input, init: RequestInit): boolean {
 	return typeof body !== 'object' || body === null || !(Symbol.asyncIterator in body);
 }
 
-/** Whether a fetch has failed before anything was sent, because there was no connection to its instance. */
-function isUnconnected(error: unknown): boolean {
+/** Whether a request may be carried out twice. */
+function isSafe(input: Input, init: RequestInit): boolean {
+	const method = init.method ?? (input instanceof Request ? input.method : 'GET');
+	const body: unknown = init.body ?? (input instanceof Request ? input.body : undefined);
+	return SAFE_METHODS.has(method.toUpperCase()) && (body === undefined || body === null);
+}
+
+/** Whether an error, or what led to it, is one of these by its code or its message. */
+function says(error: unknown, what: RegExp): boolean {
 	for (let one = error; one instanceof Error; one = one.cause) {
-		if (UNCONNECTED.test(String((one as NodeJS.ErrnoException).code)) || UNCONNECTED.test(one.message)) return true;
+		if (what.test(String((one as NodeJS.ErrnoException).code)) || what.test(one.message)) return true;
 	}
 	return false;
 }

@@ -9,11 +9,17 @@ import {
 import { integerOption, knownMembers, offAbort, onAbort } from '@spock/protocol/internal';
 
 import type { Dispatch, DispatchHandler, DispatchOptions } from './any-undici.ts';
-import { beforeStart } from './connect-retry.ts';
+import { type Unanswered, untilAnswered } from './connect-retry.ts';
 import type { Origin, Origins } from './origins.ts';
 import { outcomeOfRequest, type RequestSettings, ServiceRequest } from './service-request.ts';
 
 export const DEFAULT_CONNECT_RETRIES_MAX = 2;
+/** One: a request that kills its instance must not go through all of them. */
+export const DEFAULT_LOST_RETRIES_MAX = 1;
+/** Safe methods (https://www.rfc-editor.org/rfc/rfc9110#name-safe-methods), which may be sent twice. */
+export const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** What Node and undici call a connection that ends under a request. */
+const LOST_CODES: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /** What a request to a service is made with, by the interceptor and by the dispatcher. */
 export interface ServiceOptions extends HttpTargetOptions {
@@ -29,6 +35,11 @@ export interface ServiceOptions extends HttpTargetOptions {
 	 * safe for every method and body. Default 2, 0 to 100.
 	 */
 	readonly connectRetriesMax?: number;
+	/**
+	 * How many more instances get a GET, HEAD or OPTIONS without a body whose connection was lost before any byte of an answer
+	 * came, as when an instance is killed. Other requests may have been carried out, and fail. Default 1, 0 to 100.
+	 */
+	readonly lostRetriesMax?: number;
 }
 
 /** Where requests go on to. */
@@ -51,13 +62,14 @@ export class ServiceDispatch {
 	 */
 	readonly #failed = new WeakMap<DispatchHandler, FailedInstances>();
 	/** None once the dispatcher ends: what it would be sent by is closed. */
-	#connectRetriesMax: number;
+	#retriesMax: Readonly<Record<Unanswered, number>>;
 	/** Requests that wait for an instance, by what ends their waiting. */
 	readonly #waiting = new Map<AbortController, Promise<void>>();
 
 	constructor(options: ServiceOptions, origins: Origins, route: Route) {
-		const { diplomat, isFailure = isGatewayError, connectRetriesMax = DEFAULT_CONNECT_RETRIES_MAX } = options;
-		this.#connectRetriesMax = connectRetriesMax;
+		const { diplomat, isFailure = isGatewayError } = options;
+		const { connectRetriesMax = DEFAULT_CONNECT_RETRIES_MAX, lostRetriesMax = DEFAULT_LOST_RETRIES_MAX } = options;
+		this.#retriesMax = { unsent: connectRetriesMax, sent: lostRetriesMax };
 		this.#options = options;
 		this.#origins = origins;
 		this.#settings = { diplomat, isFailure };
@@ -88,7 +100,7 @@ export class ServiceDispatch {
 	 * at most.
 	 */
 	async settled(): Promise<void> {
-		this.#connectRetriesMax = 0;
+		this.#retriesMax = { unsent: 0, sent: 0 };
 		await Promise.allSettled(this.#waiting.values());
 	}
 
@@ -146,9 +158,10 @@ export class ServiceDispatch {
 			return this.#sendTo(lease, origin, options, handler, handler, failed);
 		}
 		let { instance } = lease.address;
-		let retries = 0;
-		const followed = beforeStart(handler, (error) => {
-			if (retries++ >= this.#connectRetriesMax || outcomeOfRequest(error) === 'cancelled') return false;
+		const retries = { unsent: 0, sent: 0 };
+		const followed = untilAnswered(handler, (error, stage) => {
+			if (retries[stage]++ >= this.#retriesMax[stage] || outcomeOfRequest(error) === 'cancelled') return false;
+			if (stage === 'sent' && !(isLost(error) && isSafe(options))) return false;
 			this.#remember(origin.query, handler, instance);
 			const next = this.#tryAnother(origin, handler, failed);
 			if (next === undefined) return false;
@@ -243,6 +256,15 @@ export class ServiceDispatch {
 	}
 }
 
+function isLost(error: unknown): boolean {
+	return LOST_CODES.has((error as { readonly code?: unknown } | undefined)?.code);
+}
+
+/** Whether a request may be carried out twice, and can be sent twice. */
+function isSafe({ method, body }: DispatchOptions): boolean {
+	return SAFE_METHODS.has(method) && (body === undefined || body === null);
+}
+
 /** What `isFailure` is by default. */
 export function isGatewayError(statusCode: number): boolean {
 	return statusCode >= 502 && statusCode <= 504;
@@ -279,7 +301,7 @@ function isHost(name: unknown): boolean {
 /** What the interceptor takes, and the dispatcher too. */
 const KNOWN: readonly string[] = [
 	...['diplomat', 'suffix', 'query', 'services'],
-	...['keepHost', 'servername', 'isFailure', 'connectRetriesMax'],
+	...['keepHost', 'servername', 'isFailure', 'connectRetriesMax', 'lostRetriesMax'],
 ];
 
 /** Throws a TypeError that names what is missing, wrong or unknown. `more` are options that the caller checks itself. */
@@ -288,9 +310,11 @@ export function checkOptions(caller: string, options: ServiceOptions, more: read
 		throw new TypeError(`${caller} needs options: { diplomat }, the Diplomat that finds the services`);
 	}
 	knownMembers('option', options, [...KNOWN, ...more]);
-	const { diplomat, keepHost, servername, isFailure, connectRetriesMax = DEFAULT_CONNECT_RETRIES_MAX } = options;
+	const { diplomat, keepHost, servername, isFailure } = options;
+	const { connectRetriesMax = DEFAULT_CONNECT_RETRIES_MAX, lostRetriesMax = DEFAULT_LOST_RETRIES_MAX } = options;
 	diplomatOption(diplomat);
 	integerOption('connectRetriesMax', connectRetriesMax, 0, 100);
+	integerOption('lostRetriesMax', lostRetriesMax, 0, 100);
 	if (keepHost !== undefined && typeof keepHost !== 'boolean') {
 		throw new TypeError(`keepHost must be true or false, not ${String(keepHost)}`);
 	}

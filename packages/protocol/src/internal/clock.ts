@@ -3,11 +3,18 @@ import { performance } from 'node:perf_hooks';
 // Not the globals: fake timers replace those, perhaps before this module is loaded.
 import * as timers from 'node:timers';
 
+class NeutralContext extends AsyncResource {
+	/** What looks for reasons why a process does not end (`jest --detectOpenHandles`, why-is-node-running) asks this. */
+	hasRef(): boolean {
+		return false;
+	}
+}
+
 /**
  * Made when this module is loaded, which is in no request unless an app first loads it within one: then the store of that request
  * stays. Node has no way to leave every store (Node 20 to 26, tried), so docs/reference/diagnostics.md tells apps to load it at start.
  */
-const neutral = new AsyncResource('spock');
+const neutral = new NeutralContext('spock');
 
 /**
  * Calls a function outside of every request: what it begins and outlives the call (a socket, a timer, a watch, a promise that is

@@ -1,15 +1,19 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-import { FakeClock, FakeSidecar, fakeSnapshot, tempSocket, waitFor, wireError } from '@spock/testkit';
+import { FakeClock, FakeSidecar, fakeSnapshot, spawnProcess, tempSocket, waitFor, wireError } from '@spock/testkit';
 import { describe, expect, it, vi } from 'vitest';
 
 import { type ConnectOptions, connect, createDiplomat } from './connect.ts';
 import type { DisconnectMessage } from './foundation/diagnostics.ts';
 import { DEFAULT_READY_TIMEOUT_MS } from './foundation/options.ts';
 
+/** Of what is built of the package. */
+const waitingApp = fileURLToPath(new URL('../test/waiting-app.mjs', import.meta.url));
 const QUICK = { readyTimeoutMs: 60, retryDelayMsMax: 5 };
 
 /** What `connect` rejects with at its deadline, which comes when an attempt has failed, however long that takes. */
@@ -35,6 +39,18 @@ describe('connect', () => {
 		await using _sidecar = await FakeSidecar.listen(place.path);
 		await using diplomat = await waiting;
 		expect(diplomat.status()).toMatchObject({ state: 'ready', sidecar: '@spock/fake/1.0.0', baseline: false });
+	});
+
+	it('keeps the process alive while it waits, also with `unref`, and no longer', async () => {
+		await using place = await tempSocket();
+		const broken = createServer().listen(place.path);
+		await using app = spawnProcess(process.execPath, [waitingApp, place.path]);
+		const [first] = await once(broken, 'connection');
+		first.destroy();
+		broken.close();
+		await once(broken, 'close');
+		await using _sidecar = await FakeSidecar.listen(place.path);
+		expect(await app.finished).toMatchObject({ stdout: 'ready', stderr: '', exitCode: 0 });
 	});
 
 	it('works over TCP', async () => {

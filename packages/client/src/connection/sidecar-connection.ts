@@ -116,7 +116,8 @@ export class SidecarConnection implements SessionListener {
 		this.#watch = new OneTimer(options.clock, () => this.#lookAgain(), options.unref);
 		this.#disconnected = new DisconnectedCalls(options, this);
 		this.#report = new ConnectionReport(address);
-		this.#ready = new Waiters(options.clock, options.unref);
+		// Also with `unref` the process lives while an app waits for its first connection: it would end without a word.
+		this.#ready = new Waiters(options.clock, false);
 		this.closedPromise = new Promise((resolve) => {
 			this.#resolveClosed = resolve;
 		});

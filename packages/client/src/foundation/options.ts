@@ -160,7 +160,10 @@ export interface DiplomatOptions {
 	readonly fallback?: ServiceSource | (() => ServiceSource);
 	/** How long the sidecar may be away before the fallback is asked, in milliseconds. Default 250. */
 	readonly fallbackAfterMs?: number;
-	/** True: neither socket nor timers keep the process alive, not even for calls in flight. Default false. */
+	/**
+	 * True: neither socket nor timers keep the process alive, not even for calls in flight; only `connect` and `ready` do, until they
+	 * settle. Default false.
+	 */
 	readonly unref?: boolean;
 	/** Time; for tests and simulations. Default: the process's. */
 	readonly clock?: Clock;

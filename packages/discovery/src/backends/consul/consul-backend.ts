@@ -13,7 +13,7 @@ import type { Backend, BackendObserver, BackendWatch } from '../../foundation/ba
 import type { FetchAnswer } from '../../watch/watch-loop.ts';
 import { isGrantedSomething, refuseIfDenied, refuseIfListDenied } from './acl-check.ts';
 import type { ConsulQuestion } from './client/consul-client.ts';
-import { refuseUnaskable } from './client/consul-error.ts';
+import { refuseUnaskable, withRight } from './client/consul-error.ts';
 import type { ConsulBackendOptions } from './consul-backend-options.ts';
 import { ConsulRegistrar } from './consul-registrar.ts';
 import { ConsulHttp } from './http/consul-http.ts';
@@ -143,7 +143,9 @@ class ConsulBackend implements Backend {
 		let isKnownEmpty = false;
 		return async (index, signal) => {
 			refuseUnaskable('service', query.service);
-			const answer = await fetch(index, signal);
+			const answer = await fetch(index, signal).catch((error: unknown) => {
+				throw withRight(error, `service:read for ${JSON.stringify(query.service)} and node:read for its nodes`);
+			});
 			if (answer.mayBeDenied && !isKnownEmpty) await refuseIfDenied(this.#http, query, before, signal);
 			if (answer.isStreamed) this.#watches.watchRestores(query.datacenter);
 			before = answer.value;

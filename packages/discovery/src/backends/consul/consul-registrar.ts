@@ -12,7 +12,7 @@ import {
 	type RegistrationTerms,
 } from '../../foundation/registrar.ts';
 import { type ConsulQuestion, type ConsulRequest, sendRequest } from './client/consul-client.ts';
-import { notJson, refuseUnaskable } from './client/consul-error.ts';
+import { notJson, refuseUnaskable, withRight } from './client/consul-error.ts';
 import type { ConsulHttp } from './http/consul-http.ts';
 import {
 	type AgentCheck,
@@ -198,12 +198,6 @@ export class ConsulRegistrar implements Registrar {
 		this.#accepted = { token, unknownSinceMs };
 		return nowMs - unknownSinceMs < TOKEN_DOUBTED_MS;
 	}
-}
-
-/** A denial, with the right that a token must have. One that Consul does not know has none at all. */
-function withRight(error: unknown, right: string): unknown {
-	if (!SpockError.is(error, 'ACL_DENIED') || error.details['isUnknownToken'] !== false) return error;
-	return new SpockError('ACL_DENIED', `${error.message}: it needs ${right}`, { details: error.details });
 }
 
 /** What stands under an id at the agent. */

@@ -23,6 +23,12 @@ export function refuseFiltered({ headers }: Pick<IncomingMessage, 'headers'>): v
 	);
 }
 
+/** A denial, with the right that a token must have. One that Consul does not know has none at all. */
+export function withRight(error: unknown, right: string): unknown {
+	if (!SpockError.is(error, 'ACL_DENIED') || error.details['isUnknownToken'] === true) return error;
+	return new SpockError('ACL_DENIED', `${error.message}: it needs ${right}`, { details: error.details });
+}
+
 /** An answer in another shape than the API's: a proxy's or another program's page. */
 export function notJson({ headers }: Pick<IncomingMessage, 'headers'>): Error {
 	const type = headers['content-type'] ?? 'no content type';

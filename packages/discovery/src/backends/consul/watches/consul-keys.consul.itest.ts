@@ -216,8 +216,14 @@ describe('keys of a real Consul', () => {
 		await consul.put('/v1/acl/policy', { Name: 'public', Rules: 'key_prefix "app/public/" { policy = "read" }' });
 		await consul.put('/v1/acl/token', { SecretID: partial, Policies: [{ Name: 'public' }] });
 		await using denied = open(consul, { token: powerless });
-		await expect(denied.keys.get(limits)).rejects.toMatchObject({ code: 'ACL_DENIED' });
-		await expect(denied.keys.get(app)).rejects.toMatchObject({ code: 'ACL_DENIED' });
+		await expect(denied.keys.get(limits)).rejects.toMatchObject({
+			code: 'ACL_DENIED',
+			message: expect.stringMatching(/it needs key:read for "/),
+		});
+		await expect(denied.keys.get(app)).rejects.toMatchObject({
+			code: 'ACL_DENIED',
+			message: expect.stringMatching(/it needs key:read for every key that begins with "/),
+		});
 		const told = JSON.stringify([denied.events, denied.source.status(), denied.source.keyWatches()]);
 		expect(told).not.toContain(powerless);
 		await using allowed = open(consul, { token: partial });

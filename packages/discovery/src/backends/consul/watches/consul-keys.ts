@@ -6,7 +6,7 @@ import type { BackendObserver } from '../../../foundation/backend.ts';
 import { isSameEntries, sortEntries, toKeyEntry } from '../../../foundation/key-entry.ts';
 import type { FetchAnswer } from '../../../watch/watch-loop.ts';
 import { parseIndex, readAnswerMeta } from '../client/answer-headers.ts';
-import { notJson, refuseFiltered, refuseUnaskable } from '../client/consul-error.ts';
+import { notJson, refuseFiltered, refuseUnaskable, withRight } from '../client/consul-error.ts';
 import type { ConsulHttp } from '../http/consul-http.ts';
 import type { ConsulWatch, WatchRecovery } from './watch-recovery.ts';
 
@@ -35,7 +35,12 @@ export function watchConsulKey(
 	return recovery.start<readonly KeyEntry[]>({
 		fetch: async (from, signal) => {
 			refuseUnaskable('key', key);
-			const { value: found, ...answer } = await ask(from, signal);
+			const { value: found, ...answer } = await ask(from, signal).catch((error: unknown) => {
+				throw withRight(
+					error,
+					`key:read for ${prefix === true ? 'every key that begins with ' : ''}${JSON.stringify(key)}`,
+				);
+			});
 			// Only now, because a response that is too large is still one: Consul is well, and another address would not help.
 			const entries = found.map(({ key: name, bytes }) => toKeyEntry(name, bytes));
 			return { ...answer, value: sortEntries(query, entries) };

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 
 import { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
+import { messageOf } from '@spock/protocol/internal';
 
 import { throwIfAborted } from '../../foundation/waiting.ts';
 import { type DnsServer, DnsTimeoutError, exchangeOverTcp, exchangeOverUdp } from './dns-exchange.ts';
@@ -85,7 +86,7 @@ export class DnsClient {
 			} catch (error) {
 				throwIfAborted(signal);
 				cause = error;
-				failures.set(server, (error as Error).message);
+				failures.set(server, messageOf(error));
 			}
 		}
 		throw unavailable(question, failures, cause);

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 
 import { BackendSource, type DiscoveryEvent } from '@spock/discovery';
 import type { EventsStatus } from '@spock/protocol';
-import { systemClock } from '@spock/protocol/internal';
+import { messageOf, systemClock } from '@spock/protocol/internal';
 import type { Logger } from 'pino';
 
 import { ChangeLog } from '../../admin/change-log.ts';
@@ -190,7 +190,7 @@ async function stayReplaced(settings: Settings, log: Logger, asked: AbortSignal)
 	const path = socketPathOf(settings);
 	log.info('replaced; waiting for a signal to exit');
 	const failed = (error: unknown): void => {
-		log.warn({ reason: String(error) }, 'cannot look for the successor; retrying');
+		log.warn({ reason: messageOf(error) }, 'cannot look for the successor; retrying');
 	};
 	if (path !== undefined) await untilAbandoned({ path, clock: systemClock, signal: asked, failed });
 	if (asked.aborted) return EXIT.ok;

@@ -159,6 +159,26 @@ describe('weighted', () => {
 	});
 });
 
+describe('an instance without a port, of a source that does not leave it out', () => {
+	it('gets no work under any policy, in a panic either, and explain and the error give the reason', () => {
+		const mixed = snapshot([instance('a', { port: 0 }), instance('b')]);
+		for (const panic of [false, true]) {
+			for (const policy of balancingPolicies) {
+				const picker = createPicker(policy, { ...mixed, panic }, { random: seeded(7) });
+				expect(new Set(Array.from({ length: 50 }, () => picker.pick()?.instance))).toEqual(new Set(['b']));
+			}
+		}
+		expect(explain(mixed, inspectionOf(mixed)).instances[0]).toMatchObject({
+			included: false,
+			reason: 'all its checks pass; it has no port',
+		});
+		expect(noInstanceError(snapshot([instance('a', { port: 0 })]))).toMatchObject({
+			code: 'NO_HEALTHY_INSTANCE',
+			message: expect.stringContaining('none of the 1 instances of'),
+		});
+	});
+});
+
 describe('answers', () => {
 	it('are marked stale, with their age, only when they are not live', () => {
 		const chosen = instance('n/a', { host: '1.2.3.4', port: 8765 });

@@ -8,7 +8,7 @@ import {
 	type ServiceSnapshot,
 } from '@spock/protocol';
 
-import { servedInstances } from './served-instances.ts';
+import { hasPort, servedInstances } from './served-instances.ts';
 
 /** The inspection of a source that has only a snapshot. */
 export function inspectionOf(snapshot: ServiceSnapshot): Inspection {
@@ -53,8 +53,10 @@ export function explain(query: ServiceQuery, inspection: Inspection): ExplainRep
 	};
 }
 
-function reasonFor({ status, weight }: ServiceInstance, checks: readonly CheckStatus[], included: boolean): string {
-	const health = healthOf(status, checks);
+function reasonFor(instance: ServiceInstance, checks: readonly CheckStatus[], included: boolean): string {
+	const health = healthOf(instance.status, checks);
+	if (!hasPort(instance)) return `${health}; it has no port`;
+	const { status, weight } = instance;
 	const isHealthy = status === 'passing' || status === 'warning';
 	if (isHealthy && !included) return `${health}; its weight is ${weight}, and others have more`;
 	if (!isHealthy && included) return `${health}; served anyway, because too few are healthy (panic)`;

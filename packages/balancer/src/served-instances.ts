@@ -13,15 +13,20 @@ import type { InstanceRecord } from './instance-record.ts';
 
 /**
  * The instances of a snapshot that get work: the healthy ones (passing and warning), or in a panic all there are. Weight 0
- * is no share of the work under every policy, unless all that are left have it: an answer is better than none.
+ * is no share of the work under every policy, unless all that are left have it: an answer is better than none. One without a port,
+ * which a sidecar leaves out and an app's own source may not, gets none.
  */
 export function servedInstances({
 	instances,
 	panic,
 }: Pick<ServiceSnapshot, 'instances' | 'panic'>): readonly ServiceInstance[] {
-	const serving = panic === true ? instances : instances.filter(isServing);
+	const serving = instances.filter((one) => hasPort(one) && (panic === true || isServing(one)));
 	const weighing = serving.filter(hasWeight);
 	return weighing.length > 0 ? weighing : serving;
+}
+
+export function hasPort({ port }: Pick<ServiceInstance, 'port'>): boolean {
+	return port > 0;
 }
 
 function hasWeight({ weight }: ServiceInstance): boolean {
@@ -82,6 +87,10 @@ export function noInstanceError(snapshot: ServiceSnapshot): SpockError {
 	const asked = { ...normaliseQuery(snapshot) };
 	if (instances.length === 0) {
 		return new SpockError('NO_SUCH_SERVICE', `${which} is registered${place}${age}`, { details: asked });
+	}
+	if (!instances.some(hasPort)) {
+		const message = `none of the ${instances.length} instances of ${JSON.stringify(service)} has a port${age}`;
+		return new SpockError('NO_HEALTHY_INSTANCE', message, { details: asked });
 	}
 	const statuses: Record<string, number> = {};
 	for (const { status } of instances) statuses[status] = (statuses[status] ?? 0) + 1;

@@ -1,9 +1,9 @@
 import { errorMonitor } from 'node:events';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-
 import type { CallOutcome, Lease, ServiceQuery } from '@spock/client';
 import { failedInstances, instanceError, isConnectionError, outcomeOf } from '@spock/client/integrations';
+import { messageOf } from '@spock/protocol/internal';
 
 import type { Settings } from './agent-options.ts';
 import type { InstanceSockets } from './instance-sockets.ts';
@@ -128,7 +128,7 @@ export class RequestOutcome {
 		const { failed } = this;
 		if (failed !== undefined && this.#request.reusedSocket) resets.set(failed, (resets.get(failed) ?? 0) + 1);
 		// A copy, because an error that is the cause of its own cause traps code that follows causes.
-		const copy = Object.assign(new Error(error.message), { code });
+		const copy = Object.assign(new Error(messageOf(error)), { code });
 		const cause = instanceError(this.#query, lease.address, copy);
 		Object.defineProperty(error, 'cause', { value: cause, configurable: true, writable: true });
 		// What is logged is mostly the message alone. Its class and code stay, by which libraries know it.

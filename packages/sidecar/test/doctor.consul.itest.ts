@@ -74,6 +74,21 @@ describe('doctor under default deny', () => {
 		const { results, of } = await diagnosed(token, ['barista'], ({ ok }) => ok);
 		expect(results).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'ok']);
 		expect(of('registry')?.found).toMatch(/^consul at http.* answers$/);
+		expect(of('rights')?.found).toMatch(
+			/^the sidecar may read: \d services? listed; registering is not checked, as no app has registered \(it needs service:write\)$/,
+		);
+	});
+
+	it('an instance without a port is left out, by its name', async () => {
+		await manage(consul, 'PUT', '/v1/agent/service/register', { Name: 'shelf', ID: 's1', Address: '127.0.0.1' });
+		const token = await tokenOf(consul, `service_prefix "" { policy = "read" } ${READ}`);
+		const { of } = await diagnosed(token, ['shelf'], ({ checks }) => checks[1]?.result === 'ok');
+		await manage(consul, 'PUT', '/v1/agent/service/deregister/s1', {});
+		expect(of('service')).toMatchObject({
+			result: 'warning',
+			found: expect.stringMatching(/^shelf has 0 instances.*; 1 entry left out: .*\/s1 has no port$/),
+			next: 'register it anew, with a valid address and port',
+		});
 	});
 
 	it('without a token, or with one that Consul does not know, the rights are what is wrong', async () => {

@@ -95,7 +95,7 @@ describe('doctor', () => {
 			`socket ok ${place.path} accepts connections`,
 			'sidecar ok @spock/sidecar/0.1.0, …, up …: ready',
 			`registry ok local at ${join(place.directory, 'services.json')} answers`,
-			'rights ok the sidecar may list 5 services',
+			'rights ok the sidecar may read: 5 services listed; registering is not checked, as no app has registered',
 			'service ok barista has 1 instance, confirmed … ago',
 			'instances ok 1 of 1 get work, all of them healthy',
 			`route ok 127.0.0.1:${appPort} accepts (…)`,

@@ -1,9 +1,7 @@
 import { dirname } from 'node:path';
 import { SpockError } from '@spock/protocol';
+import { causesOf, messageOf } from '@spock/protocol/internal';
 import { formatAddress, lstatOf, type SocketAddress, UNTRUSTED_DIRECTORY } from '@spock/protocol/node';
-
-/** How deep causes are followed: an error may be its own cause. */
-const CAUSES_MAX = 4;
 
 /** What is at a path, as far as this process can see. */
 export type PathFinding = 'nothing' | 'no directory' | 'no permission' | 'not a socket' | 'socket';
@@ -89,13 +87,9 @@ function explain(
 	return ['no answer', sentence];
 }
 
-function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
-}
-
 /** The code of a failed TLS handshake, or of a certificate that is not trusted. */
 function tlsCodeOf(error: unknown): string | undefined {
-	for (const { code } of causes(error)) {
+	for (const { code } of causesOf(error)) {
 		if (typeof code === 'string' && /CERT|TLS|SSL|SIGNATURE|EPROTO/.test(code)) return code;
 	}
 	return undefined;
@@ -105,21 +99,12 @@ function isPermission(code: string | undefined): boolean {
 	return code === 'EACCES' || code === 'EPERM';
 }
 
-/** The errno code of an error or of the error that led to it. */
+/** The errno code of an error or of the errors that led to it: of several addresses of a name, that of the first. */
 export function errnoOf(error: unknown): string | undefined {
-	for (const { syscall, code } of causes(error)) {
+	for (const { syscall, code } of causesOf(error)) {
 		if (syscall !== undefined && typeof code === 'string') return code;
 	}
 	return undefined;
-}
-
-/** The error and what led to it, outermost first. */
-function* causes(error: unknown): Iterable<NodeJS.ErrnoException> {
-	let current = error;
-	for (let depth = 0; current instanceof Error && depth < CAUSES_MAX; depth++) {
-		yield current;
-		current = current.cause;
-	}
 }
 
 /** A half-sentence for people: why there is no connection. */

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 
 import { encodePayload, encodeRequestTail, type FuncName, type Push, SpockError } from '@spock/protocol';
-import { isInteger, type TimerHandle } from '@spock/protocol/internal';
+import { isInteger, messageOf, type TimerHandle } from '@spock/protocol/internal';
 import { FramedSocket } from '@spock/protocol/node';
 import { BACKGROUND, type CallClock, type CallTraits, callClock, OutgoingCall } from '../calls/outgoing-call.ts';
 import { RequestChannel } from '../calls/request-channel.ts';
@@ -223,7 +223,7 @@ export class Session {
 		this.#heartbeat.stop();
 		this.#options.clock.clearTimeout(this.#tokenTimer);
 		const end = this.#endedHere ? 'this client ended the connection' : 'the sidecar ended the connection';
-		const why = cause === undefined ? end : cause.message;
+		const why = cause === undefined ? end : messageOf(cause);
 		this.#listener.closed(this, this.#error ?? new SpockError('DISCONNECTED', why, { cause }));
 	}
 }

@@ -1,9 +1,8 @@
 import type { CallOutcome } from '@spock/balancer';
 import { type ServiceAddress, type ServiceQuery, SpockError } from '@spock/protocol';
+import { causesOf, messageOf } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
-/** How deep causes are followed: an error may be its own cause. */
-const CAUSES_MAX = 8;
 /** Of node:net, of undici (https://undici.nodejs.org/#/docs/api/Errors), and of ioredis and pg, which give no codes. */
 const CONNECTION_CODES: ReadonlySet<unknown> = new Set([
 	'ECONNREFUSED',
@@ -24,36 +23,12 @@ const CONNECTION_CODES: ReadonlySet<unknown> = new Set([
 	'UND_ERR_BODY_TIMEOUT',
 ]);
 
-interface ErrorLike {
-	readonly name?: unknown;
-	readonly code?: unknown;
-	readonly cause?: unknown;
-	readonly errors?: unknown;
-}
-
-/** The error and what caused it, outermost first; of several that failed together, each. */
-function causes(error: unknown): readonly ErrorLike[] {
-	const found: ErrorLike[] = [];
-	let left: unknown[] = [error];
-	while (left.length > 0 && found.length < CAUSES_MAX) {
-		const next: unknown[] = [];
-		for (const one of left) {
-			if (typeof one !== 'object' || one === null || found.includes(one)) continue;
-			found.push(one);
-			const { cause, errors } = one as ErrorLike;
-			next.push(cause, ...(Array.isArray(errors) ? errors : []));
-		}
-		left = next;
-	}
-	return found;
-}
-
 /**
  * What the error of a call means for the instance: nothing when its caller aborted the call (`cancelled`). Running out of
  * time is a failure, also where an `AbortSignal.timeout` did it.
  */
 export function outcomeOf(error: unknown): CallOutcome {
-	const all = causes(error);
+	const all = causesOf(error);
 	if (all.some(({ name, code }) => name === 'TimeoutError' || code === 'TIMEOUT')) return 'failure';
 	const isAbort = all.some(({ name, code }) => name === 'AbortError' || code === 'ABORTED' || code === 'ABORT_ERR');
 	return isAbort ? 'cancelled' : 'failure';
@@ -61,7 +36,7 @@ export function outcomeOf(error: unknown): CallOutcome {
 
 /** True for an error after which another instance may do better: it was not reached, hung up, or took too long. */
 export function isConnectionError(error: unknown): boolean {
-	return causes(error).some((one) => {
+	return causesOf(error).some((one) => {
 		if (one instanceof Error && SpockError.is(one)) return one.retryable;
 		return CONNECTION_CODES.has(one.code) || one.name === 'TimeoutError';
 	});
@@ -85,8 +60,11 @@ export function serviceError({ service }: ServiceQuery, error: unknown): SpockEr
 export function instanceError({ service }: ServiceQuery, address: ServiceAddress, cause: unknown): SpockError {
 	const { instance, host, port } = address;
 	// `fetch failed` is what fetch says; why stands in the innermost cause.
-	const innermost = causes(cause).findLast((one) => one instanceof Error && one.message !== '');
-	const why = innermost instanceof Error ? innermost.message : String(cause);
+	const all = causesOf(cause);
+	const several = all.find(({ errors }) => Array.isArray(errors));
+	const why = messageOf(
+		several ?? all.findLast(({ message }) => typeof message === 'string' && message !== '') ?? cause,
+	);
 	const place = `the instance ${JSON.stringify(instance)} (${formatAddress({ host, port })}) of ${JSON.stringify(service)}`;
 	return new SpockError('UNAVAILABLE', `${place}: ${why}`, { cause, details: { service, instance, host, port } });
 }

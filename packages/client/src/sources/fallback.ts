@@ -7,6 +7,7 @@ import {
 	type SourceWatch,
 	SpockError,
 } from '@spock/protocol';
+import { messageOf } from '@spock/protocol/internal';
 
 import type { SidecarConnection } from '../connection/sidecar-connection.ts';
 import { closedError } from '../foundation/errors.ts';
@@ -116,8 +117,7 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 			return checkSource(typeof this.#make === 'function' ? this.#make() : this.#make);
 		} catch (cause) {
 			if (SpockError.is(cause)) throw cause;
-			const reason = cause instanceof Error ? cause.message : String(cause);
-			throw new SpockError('UNAVAILABLE', `fallback() failed: ${reason}`, { cause });
+			throw new SpockError('UNAVAILABLE', `fallback() failed: ${messageOf(cause)}`, { cause });
 		}
 	}
 
@@ -138,7 +138,7 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 		try {
 			orphan.watch = this.source().watch(stored.query, { next: (snapshot) => stored.put(snapshot), error: fail });
 		} catch (error) {
-			fail(SpockError.is(error) ? error : new SpockError('UNAVAILABLE', String(error), { cause: error }));
+			fail(SpockError.is(error) ? error : new SpockError('UNAVAILABLE', messageOf(error), { cause: error }));
 			return;
 		}
 		// An answer that came before `watch` returned may have ended it.

@@ -39,6 +39,7 @@ const anyInstance: fc.Arbitrary<unknown> = fc.oneof(
 describe('one bad entry of a registry', () => {
 	it.each<[string, object]>([
 		['port', { port: 70_000 }],
+		['has no port', { port: 0 }],
 		['port', { port: -1 }],
 		['port', { port: '80' }],
 		['host', { host: '' }],

@@ -99,7 +99,9 @@ function instanceFault(value: unknown): string | undefined {
 	const { instance, host, port, weight, status, tags, meta, zone, datacenter } = value;
 	if (typeof instance !== 'string') return `has the name ${show(instance)}, which is not a string`;
 	if (!isHost(host)) return `has the host ${show(host)}, which is neither an IP address nor a name`;
-	if (!isInteger(port, 0, 65_535)) return `has the port ${show(port)}, which is not from 0 to 65535`;
+	// A registry takes an instance without one, such as a worker that only reports its health: nothing can be sent to it.
+	if (port === 0) return 'has no port';
+	if (!isInteger(port, 1, 65_535)) return `has the port ${show(port)}, which is not from 1 to 65535`;
 	if (!Number.isFinite(weight) || (weight as number) < 0) return `has the weight ${show(weight)}, which is not from 0`;
 	if (!STATUSES.has(status)) return `has the unknown status ${show(status)}`;
 	if (!isStrings(tags)) return `has the tags ${show(tags)}, which are not a list of strings`;

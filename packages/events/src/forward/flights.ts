@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 
 import { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
+import { messageOf } from '@spock/protocol/internal';
 
 import type { LogEvent } from '../foundation/log-record.ts';
 import { AdaptiveWindow, type SentBytes } from './adaptive-window.ts';
@@ -132,6 +133,5 @@ async function inTry(call: () => Promise<void>): Promise<void> {
 /** An error of a store's own kind says nothing of an event. */
 export function asSpockError(error: unknown): SpockError {
 	if (SpockError.is(error)) return error;
-	const message = error instanceof Error ? error.message : String(error);
-	return new SpockError('UNAVAILABLE', message, { cause: error });
+	return new SpockError('UNAVAILABLE', messageOf(error), { cause: error });
 }

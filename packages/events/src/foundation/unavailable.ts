@@ -1,4 +1,5 @@
 import { SpockError } from '@spock/protocol';
+import { messageOf } from '@spock/protocol/internal';
 
 /**
  * What a store was given cannot say where it is, or with which token: a failure of the store as a whole, whatever it is called. As a BAD_REQUEST, such as a
@@ -6,7 +7,7 @@ import { SpockError } from '@spock/protocol';
  */
 function unavailable(error: unknown): SpockError {
 	if (SpockError.is(error, 'UNAVAILABLE')) return error;
-	return new SpockError('UNAVAILABLE', error instanceof Error ? error.message : String(error), { cause: error });
+	return new SpockError('UNAVAILABLE', messageOf(error), { cause: error });
 }
 
 /** Calls what gives an address, a token or the like, and rejects with UNAVAILABLE alone. */

@@ -1,12 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
-import {
-	type Diplomat,
-	type ServiceInstance,
-	type ServiceQuery,
-	type ServiceSnapshot,
-	SpockError,
-} from '@spock/client';
+import type { Diplomat, ServiceInstance, ServiceQuery, ServiceSnapshot, SpockError } from '@spock/client';
 import { instanceKey, noInstanceError, plannerOf, servedInstances, standInsOf } from '@spock/client/integrations';
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
@@ -70,8 +64,7 @@ export function addressesOf(
 	ejectedAmong: (instances: readonly InstancePlace[]) => ReadonlySet<InstancePlace>,
 	grouped: (serving: readonly ServiceInstance[]) => readonly InstanceGroup[] = oneGroup,
 ): ServiceAddresses {
-	// A channel cannot call what has no port.
-	const served = servedInstances(snapshot).filter(({ port }) => port > 0);
+	const served = servedInstances(snapshot);
 	const ejected = ejectedAmong(served);
 	const instances = new Map<string, InstancePlace>();
 	const groups: EndpointGroup[] = [];
@@ -109,15 +102,9 @@ export function noAddresses(reason: SpockError): ServiceAddresses {
 	};
 }
 
+/** Without its age, which would make each snapshot a new reason while the sidecar is away. */
 function reasonFor(snapshot: ServiceSnapshot): SpockError {
-	const served = servedInstances(snapshot).length;
-	if (served === 0) {
-		// Without its age, which would make each snapshot a new reason while the sidecar is away.
-		return noInstanceError({ ...snapshot, source: 'live', ageMs: 0 });
-	}
-	const { service } = snapshot;
-	const message = `none of the ${served} instances of ${JSON.stringify(service)} has a port`;
-	return new SpockError('NO_HEALTHY_INSTANCE', message, { details: { service } });
+	return noInstanceError({ ...snapshot, source: 'live', ageMs: 0 });
 }
 
 /** The channel on which the Diplomat reports ejections. */

@@ -1,5 +1,6 @@
 // Shared by the packages of this repository; outside semver.
 export { memberText, withPayloadText } from '../events/member-text.ts';
+export { causesOf, type ErrorLike, messageOf } from '../foundation/error-message.ts';
 export { HOST_LENGTH_MAX, isHost } from '../foundation/host.ts';
 export { nameHint, nearestName } from '../foundation/nearest-name.ts';
 export { isInteger, isName, isObject, isText, NAME_RULE, showAs, stringOrNull } from '../foundation/values.ts';

@@ -113,6 +113,28 @@ describe('the DNS interface of a real Consul', () => {
 		await backend.close();
 	});
 
+	it('a name that is a tag, a kind or a part of another question to Consul is no service', async () => {
+		await deregister(() => true);
+		await register('v1', '10.0.0.1', 80, { Tags: ['api', 'v1.2'] });
+		const backend = dnsBackend(fast());
+		const queries: readonly ServiceQuery[] = [
+			...['api.v1', '_v1._api', '_v1._tcp'].map((service) => ({ service })),
+			{ service: '_v1', tags: ['_api'] },
+			{ service: '_v1', tags: ['_tcp'] },
+			{ service: 'api', datacenter: 'v1.service' },
+		];
+		for (const query of queries) {
+			const answers: (readonly ServiceInstance[])[] = [];
+			const watch = backend.watch(query, { answered: (found) => answers.push(found), failed: () => undefined });
+			await waitFor('an answer', () => answers.length > 0);
+			expect([query, answers]).toEqual([query, [[]]]);
+			watch.stop();
+		}
+		// A tag may have dots: what stands before the service is the tag.
+		expect(await firstAnswer(backend, { service: 'v1', tags: ['v1.2'] })).toHaveLength(1);
+		await backend.close();
+	});
+
 	it.each<[what: string, options: DnsBackendOptions]>([
 		['over UDP on this machine', { protocol: 'udp' }],
 		['over UDP as from another machine', { protocol: 'udp', udpPayloadBytes: 1232 }],

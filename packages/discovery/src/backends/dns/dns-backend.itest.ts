@@ -1,11 +1,12 @@
 import type { ServiceInstance, SpockError } from '@spock/protocol';
-import { FakeDns, waitFor } from '@spock/testkit';
+import { FakeClock, FakeDns, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { describeBackendContract } from '../../../test/run-contract.ts';
 import type { DiscoveryEvent } from '../../foundation/discovery-event.ts';
 import { dnsBackend } from './dns-backend.ts';
 import type { DnsBackendOptions } from './dns-options.ts';
+import { DnsServers, formatServer, systemServers } from './dns-servers.ts';
 
 /** Short, so that a change is seen soon; what is asked of a server does not depend on it. */
 const FAST: DnsBackendOptions = { nameTemplate: '{service}.test', ttlMsMin: 20, random: () => 0 };
@@ -143,6 +144,48 @@ describe('a question to DNS', () => {
 			expect(watch.errors).toEqual([]);
 			expect(bad.questions.length).toBeLessThanOrEqual(1);
 		}
+	});
+});
+
+describe('a list of name servers that changes', () => {
+	it('is read again after a failure, and the new server answers', async () => {
+		await using next = await FakeDns.listen();
+		here(next);
+		let servers: readonly string[] = [];
+		await using watch = await watched(
+			(dns) => {
+				here(dns);
+				servers = [dns.address];
+			},
+			{ servers: () => servers },
+		);
+		await answered(watch);
+		servers = [next.address];
+		await watch.dns.stop();
+		await waitFor('a question to the new one', () => next.questions.length > 0);
+		const count = watch.answers.length;
+		await waitFor('its answer', () => watch.answers.length > count);
+		expect(watch.places()).toEqual(['10.0.0.1:80']);
+	});
+
+	it('is read again now and then while its servers answer, and one that cannot be used is a failure', async () => {
+		const clock = new FakeClock();
+		let texts = ['10.0.0.1', '[fe80::1%eth0]:5353'];
+		const servers = new DnsServers(() => texts, clock);
+		const first = servers.get();
+		expect(first.map(formatServer)).toEqual(['10.0.0.1:53', '[fe80::1%eth0]:5353']);
+		texts = ['10.0.0.2'];
+		expect(servers.get()).toBe(first);
+		await clock.advance(5000);
+		expect(servers.get().map(formatServer)).toEqual(['10.0.0.2:53']);
+		for (const bad of [[], ['ns.test']]) {
+			texts = bad;
+			servers.failed();
+			if (bad.length === 0) servers.get();
+			else expect(() => servers.get()).toThrow('servers[0]');
+			expect(servers.current.map(formatServer)).toEqual(['10.0.0.2:53']);
+		}
+		expect(systemServers()).not.toHaveLength(0);
 	});
 });
 

@@ -9,8 +9,9 @@ import {
 import { withAnySignal } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
-import { DnsClient, formatServer } from './dns-client.ts';
+import { DnsClient } from './dns-client.ts';
 import { type DnsBackendOptions, type ResolvedDnsOptions, resolveDnsOptions } from './dns-options.ts';
+import { formatServer } from './dns-servers.ts';
 import { type DnsRound, DnsWatch } from './dns-watch.ts';
 import { type Asked, instancesOf, negativeTtl, readAddresses, readSrv, type Timed } from './srv-instances.ts';
 
@@ -74,7 +75,7 @@ class DnsBackend implements Backend {
 		return {
 			name: this.name,
 			state: this.#error !== undefined ? 'down' : sinceMs === undefined ? 'connecting' : 'up',
-			addresses: this.#options.servers.map(formatServer),
+			addresses: this.#options.servers.current.map(formatServer),
 			error: this.#error?.message ?? null,
 			lastSuccessAgeMs: sinceMs === undefined ? null : Math.max(0, this.#options.clock.now() - sinceMs),
 		};

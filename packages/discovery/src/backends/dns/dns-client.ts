@@ -2,10 +2,12 @@ import { randomInt } from 'node:crypto';
 
 import { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
+import { messageOf } from '@spock/protocol/internal';
 
 import { throwIfAborted } from '../../foundation/waiting.ts';
-import { type DnsServer, DnsTimeoutError, exchangeOverTcp, exchangeOverUdp } from './dns-exchange.ts';
+import { DnsNoConnectionError, DnsTimeoutError, exchangeOverTcp, exchangeOverUdp } from './dns-exchange.ts';
 import { type DnsQuestion, type DnsReply, encodeQuery, readReply } from './dns-message.ts';
+import { type DnsServer, type DnsServers, formatServer } from './dns-servers.ts';
 
 /** The answer that crosses any network in one piece: https://www.dnsflagday.net/2020/ */
 const UDP_PAYLOAD_BYTES = 1232;
@@ -21,11 +23,13 @@ const NEARLY_FULL_BYTES = 512;
 const ROUNDS = 2;
 /** Questions on their way at once; the others wait for their turn. Each holds a socket. */
 const QUESTIONS_MAX = 64;
+/** A server that cannot be reached over TCP is asked that way again after this. */
+const TCP_AGAIN_MS = 60_000;
 
 /** What a {@link DnsClient} needs; all resolved. */
 export interface DnsClientOptions {
-	/** At least one; the first that answers is asked first from then on. */
-	readonly servers: readonly DnsServer[];
+	/** The first that answers is asked first from then on. */
+	readonly servers: DnsServers;
 	readonly protocol: 'udp' | 'tcp';
 	/** Deadline of a question over all its attempts, in milliseconds. */
 	readonly timeoutMs: number;
@@ -40,8 +44,10 @@ export interface DnsClientOptions {
 export class DnsClient {
 	readonly #options: DnsClientOptions;
 	/** Servers that did not understand EDNS. */
-	readonly #plain = new Set<DnsServer>();
-	#preferred = 0;
+	readonly #plain = new WeakSet<DnsServer>();
+	/** What became of TCP at a server that needed it: it has answered, or not before this time on the clock is it tried again. */
+	readonly #tcp = new WeakMap<DnsServer, 'works' | number>();
+	#preferred: DnsServer | undefined;
 	#running = 0;
 	readonly #turns: (() => void)[] = [];
 
@@ -67,27 +73,28 @@ export class DnsClient {
 	}
 
 	async #askServers(question: DnsQuestion, signal: AbortSignal | undefined): Promise<DnsReply> {
-		const { servers, clock, timeoutMs } = this.#options;
+		const { clock, timeoutMs } = this.#options;
 		const deadlineAtMs = clock.now() + timeoutMs;
-		const first = this.#preferred;
+		const servers = this.#options.servers.get();
+		const first = Math.max(0, servers.indexOf(this.#preferred as DnsServer));
 		const failures = new Map<DnsServer, string>();
 		let cause: unknown;
 		for (let attempt = 0; attempt < servers.length * ROUNDS && clock.now() < deadlineAtMs; attempt++) {
-			const number = (first + attempt) % servers.length;
-			const server = servers[number] as DnsServer;
+			const server = servers[(first + attempt) % servers.length] as DnsServer;
 			try {
 				const reply = await this.#askServer(server, question, deadlineAtMs, signal);
 				if (reply.rcode === 'NOERROR' || reply.rcode === 'NXDOMAIN') {
-					this.#preferred = number;
+					this.#preferred = server;
 					return reply;
 				}
 				failures.set(server, `answered ${reply.rcode}`);
 			} catch (error) {
 				throwIfAborted(signal);
 				cause = error;
-				failures.set(server, (error as Error).message);
+				failures.set(server, messageOf(error));
 			}
 		}
+		this.#options.servers.failed();
 		throw unavailable(question, failures, cause);
 	}
 
@@ -108,11 +115,18 @@ export class DnsClient {
 		}
 		const isFull = protocol === 'udp' && reply.byteLength > this.#payloadBytes(server) - NEARLY_FULL_BYTES;
 		if (!reply.isTruncated && (isPlain || !isFull)) return reply;
+		const tcp = this.#tcp.get(server);
+		if (!reply.isTruncated && typeof tcp === 'number' && this.#options.clock.now() < tcp) return reply;
 		try {
-			return await this.#exchange(server, question, 'tcp', deadlineAtMs, signal);
+			const whole = await this.#exchange(server, question, 'tcp', deadlineAtMs, signal);
+			this.#tcp.set(server, 'works');
+			return whole;
 		} catch (error) {
-			// A server without TCP has said all that it can, unless it says itself that this is not all.
-			if (reply.isTruncated || (error as NodeJS.ErrnoException).code !== 'ECONNREFUSED') throw error;
+			const hasNone = error instanceof DnsNoConnectionError;
+			if (hasNone) this.#tcp.set(server, this.#options.clock.now() + TCP_AGAIN_MS);
+			// A server without TCP, or behind a policy that drops it, has sent all that it can, unless it marks the answer as cut itself.
+			// Where TCP has worked before, the answer may have been cut, and the last known one is better.
+			if (reply.isTruncated || !hasNone || tcp === 'works') throw error;
 			return reply;
 		}
 	}
@@ -145,11 +159,6 @@ export class DnsClient {
 		if (this.#plain.has(server)) return 0;
 		return this.#options.udpPayloadBytes ?? (isLoopback(server) ? LOOPBACK_PAYLOAD_BYTES : UDP_PAYLOAD_BYTES);
 	}
-}
-
-/** `host:port`, with brackets round an IPv6 address. */
-export function formatServer({ host, port }: DnsServer): string {
-	return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 function isLoopback({ host }: DnsServer): boolean {

@@ -1,14 +1,16 @@
+import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 import { systemClock } from '@spock/protocol/internal';
-import { FakeDns } from '@spock/testkit';
-import { describe, expect, it } from 'vitest';
+import { FakeClock, FakeDns, waitFor } from '@spock/testkit';
+import { describe, expect, it, vi } from 'vitest';
 
-import { DnsClient, formatServer } from './dns-client.ts';
+import { DnsClient } from './dns-client.ts';
 import { type DnsExchange, exchangeOverTcp, exchangeOverUdp } from './dns-exchange.ts';
 import type { DnsReply } from './dns-message.ts';
+import { DnsServers, formatServer } from './dns-servers.ts';
 
 const reply = (bytes: Uint8Array): DnsReply => ({
 	rcode: 'NOERROR',
@@ -105,7 +107,7 @@ describe('a question over UDP', () => {
 describe('many questions', () => {
 	const client = (servers: readonly string[], more: object = {}): DnsClient =>
 		new DnsClient({
-			servers: servers.map((text) => ({ host: '127.0.0.1', port: Number(text.split(':')[1]) })),
+			servers: new DnsServers(servers, systemClock),
 			protocol: 'udp',
 			timeoutMs: 5000,
 			attemptTimeoutMs: 2000,
@@ -138,6 +140,36 @@ describe('many questions', () => {
 			code: 'UNAVAILABLE',
 			message: expect.stringContaining('ECONNREFUSED'),
 		});
+	});
+
+	it('an answer that may have been cut is taken where TCP is dropped, which is not tried again at once', async () => {
+		await using dns = await FakeDns.listen();
+		const hosts = (count: number) => Array.from({ length: count }, (_, number) => `10.0.0.${number}:80`);
+		dns.setService('barista.test', hosts(11));
+		await using tcp = await droppedTcp();
+		await using proxy = await udpProxy(dns.address, tcp.port);
+		const clock = new FakeClock();
+		const timers = vi.spyOn(clock, 'setTimeout');
+		const asked = client([proxy.address], { udpPayloadBytes: 1232, clock });
+		const ask = () => asked.ask({ name: 'barista.test', type: 'SRV' }, undefined);
+		const first = ask();
+		await waitFor('an attempt over TCP', () => timers.mock.calls.length === 2);
+		await clock.advance(2000);
+		const { answers, byteLength } = await first;
+		expect(answers).toHaveLength(11);
+		expect(byteLength).toBeGreaterThan(1232 - 512);
+		// The clock stands still, so that an attempt over TCP would not end.
+		expect((await ask()).answers).toHaveLength(11);
+		dns.setService('barista.test', hosts(60));
+		const cut = expect(ask()).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			message: expect.stringContaining('TCP: no answer within'),
+		});
+		await waitFor('an attempt over TCP', () => timers.mock.calls.length === 5);
+		await clock.advance(2000);
+		await waitFor('the second round', () => timers.mock.calls.length === 7);
+		await clock.advance(2000);
+		await cut;
 	});
 
 	it('a server that cuts answers and whose TCP breaks off has not answered', async () => {
@@ -178,6 +210,26 @@ async function udpProxy(target: string, ownPort = 0) {
 		[Symbol.asyncDispose]: async () => {
 			for (const socket of behind) socket.close();
 			await new Promise<void>((resolve) => server.close(() => resolve()));
+		},
+	};
+}
+
+/** A port where the kernel drops what wants to connect, as a policy does: its process is stopped, and its queue is full. */
+async function droppedTcp() {
+	const code =
+		"const s = require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(s.address().port))";
+	const child = spawn(process.execPath, ['-e', code]);
+	const [line] = await once(child.stdout, 'data');
+	const port = Number(line);
+	child.kill('SIGSTOP');
+	const fillers = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+	await once(fillers[1] as Socket, 'connect');
+	return {
+		port,
+		[Symbol.asyncDispose]: async () => {
+			for (const filler of fillers) filler.destroy();
+			child.kill('SIGKILL');
+			await once(child, 'exit');
 		},
 	};
 }

@@ -1,16 +1,10 @@
 import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
 
-import { type Clock, offAbort, onAbort, systemClock } from '@spock/protocol/internal';
+import { type Clock, messageOf, offAbort, onAbort, systemClock } from '@spock/protocol/internal';
 
 import type { DnsReply } from './dns-message.ts';
-
-/** A name server. */
-export interface DnsServer {
-	/** An IP address. */
-	readonly host: string;
-	readonly port: number;
-}
+import type { DnsServer } from './dns-servers.ts';
 
 /** One message to one server, and how to tell its answer from anything else. */
 export interface DnsExchange {
@@ -25,6 +19,9 @@ export interface DnsExchange {
 
 /** The server did not answer in time. */
 export class DnsTimeoutError extends Error {}
+
+/** No connection over TCP came about: refused, dropped on the way, or no route. What was sent over one has not been lost. */
+export class DnsNoConnectionError extends Error {}
 
 const LENGTH_BYTES = 2;
 
@@ -49,16 +46,22 @@ export function exchangeOverUdp(exchange: DnsExchange): Promise<DnsReply> {
 	});
 }
 
-/** One question over TCP, for answers that are too long for UDP. Source: RFC 7766. Rejects as over UDP. */
+/** One question over TCP, for answers that are too long for UDP. Source: RFC 7766. Rejects as over UDP; with a DnsNoConnectionError before there is a connection. */
 export function exchangeOverTcp(exchange: DnsExchange): Promise<DnsReply> {
 	const { server, query, read } = exchange;
-	return settleOnce(exchange, (resolve, reject) => {
+	let isConnected = false;
+	const failure = (cause: unknown): unknown =>
+		isConnected || exchange.signal?.aborted ? cause : new DnsNoConnectionError(`TCP: ${messageOf(cause)}`, { cause });
+	const settled = settleOnce(exchange, (resolve, reject) => {
 		const socket = connect(server.port, server.host);
 		let received: Buffer = Buffer.alloc(0);
 		const length = Buffer.alloc(LENGTH_BYTES);
 		length.writeUInt16BE(query.length);
 		socket.on('error', reject);
-		socket.on('connect', () => socket.write(Buffer.concat([length, query])));
+		socket.on('connect', () => {
+			isConnected = true;
+			socket.write(Buffer.concat([length, query]));
+		});
 		socket.on('end', () => reject(new Error('the server closed the connection before its answer was complete')));
 		socket.on('data', (chunk) => {
 			// At most 64 KiB, because the length has two bytes.
@@ -71,6 +74,9 @@ export function exchangeOverTcp(exchange: DnsExchange): Promise<DnsReply> {
 			else resolve(reply);
 		});
 		return () => socket.destroy();
+	});
+	return settled.catch((cause: unknown) => {
+		throw failure(cause);
 	});
 }
 

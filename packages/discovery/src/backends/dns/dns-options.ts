@@ -1,6 +1,3 @@
-import { getServers } from 'node:dns';
-import { isIP } from 'node:net';
-
 import {
 	type Clock,
 	durationMsOption,
@@ -12,11 +9,8 @@ import {
 } from '@spock/protocol/internal';
 
 import type { DiscoveryListener } from '../../foundation/discovery-event.ts';
-import type { DnsServer } from './dns-exchange.ts';
+import { DnsServers, systemServers } from './dns-servers.ts';
 import { DEFAULT_NAME_TEMPLATE, NameTemplate } from './name-template.ts';
-
-/** The port of name servers: RFC 1035. */
-const DNS_PORT = 53;
 
 /** A question is not asked again before this, whatever its records say: Consul's say 0. */
 export const DEFAULT_DNS_TTL_MS_MIN = 1000;
@@ -30,8 +24,11 @@ export const DEFAULT_DNS_ATTEMPT_TIMEOUT_MS = 2000;
 
 /** Options of {@link dnsBackend}. Durations are in milliseconds. */
 export interface DnsBackendOptions {
-	/** Name servers as `address`, `address:port` or `[ipv6]:port`; the next is asked when one fails. Default: the system's. */
-	readonly servers?: readonly string[];
+	/**
+	 * Name servers as `address`, `address:port` or `[ipv6]:port`; the next is asked when one fails. A function is called again after a
+	 * failure, and every 5 s while there are queries. Default: those of the system, as /etc/resolv.conf names them at the time.
+	 */
+	readonly servers?: readonly string[] | (() => readonly string[]);
 	/**
 	 * The name whose SRV records are a service's instances: text with `{service}`, and `{tag}` and `{datacenter}` where
 	 * queries may have them; what stands in square brackets with a value is left out when there is none. Default Consul's:
@@ -63,19 +60,18 @@ export interface DnsBackendOptions {
 export interface ResolvedDnsOptions
 	extends Required<Omit<DnsBackendOptions, 'servers' | 'nameTemplate' | 'udpPayloadBytes'>> {
 	readonly udpPayloadBytes: number | undefined;
-	readonly servers: readonly DnsServer[];
+	readonly servers: DnsServers;
 	readonly template: NameTemplate;
 }
 
 /** Checks the options and fills in the defaults. Throws a TypeError or RangeError naming the option that is wrong. */
 export function resolveDnsOptions(options: DnsBackendOptions): ResolvedDnsOptions {
-	const { servers = getServers(), nameTemplate = DEFAULT_NAME_TEMPLATE } = options;
-	if (servers.length === 0) throw new TypeError('servers must name at least one name server');
+	const { servers = systemServers, nameTemplate = DEFAULT_NAME_TEMPLATE, clock = systemClock } = options;
 	const ttlMsMin = durationMsOption('ttlMsMin', options.ttlMsMin ?? DEFAULT_DNS_TTL_MS_MIN);
 	const atLeast = (name: 'ttlMsMax' | 'negativeTtlMsMax', byDefault: number): number =>
 		durationMsOption(name, options[name] ?? Math.max(byDefault, ttlMsMin), ttlMsMin);
 	return Object.freeze({
-		servers: servers.map((text, number) => parseServer(`servers[${number}]`, text)),
+		servers: new DnsServers(servers, clock),
 		template: new NameTemplate(stringOption('nameTemplate', nameTemplate)),
 		protocol: oneOfOption('protocol', options.protocol ?? DEFAULT_DNS_PROTOCOL, ['udp', 'tcp']),
 		udpPayloadBytes:
@@ -87,19 +83,8 @@ export function resolveDnsOptions(options: DnsBackendOptions): ResolvedDnsOption
 		negativeTtlMsMax: atLeast('negativeTtlMsMax', DEFAULT_DNS_NEGATIVE_TTL_MS_MAX),
 		timeoutMs: durationMsOption('timeoutMs', options.timeoutMs ?? DEFAULT_DNS_TIMEOUT_MS),
 		attemptTimeoutMs: durationMsOption('attemptTimeoutMs', options.attemptTimeoutMs ?? DEFAULT_DNS_ATTEMPT_TIMEOUT_MS),
-		clock: options.clock ?? systemClock,
+		clock,
 		random: options.random ?? Math.random,
 		onEvent: options.onEvent ?? (() => undefined),
 	});
-}
-
-/** Reads an IP address with or without a port. A name would need a name server to be found. */
-function parseServer(name: string, text: string): DnsServer {
-	const match = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+)|([0-9a-f:.]+))(?::(\d{1,5}))?$/i.exec(stringOption(name, text));
-	const host = isIP(text) > 0 ? text : (match?.[1] ?? match?.[2]);
-	const port = isIP(text) > 0 || match?.[4] === undefined ? DNS_PORT : Number(match[4]);
-	if (host === undefined || isIP(host) === 0 || port < 1 || port > 65_535) {
-		throw new TypeError(`${name} must be an IP address, with or without a port, not ${JSON.stringify(text)}`);
-	}
-	return Object.freeze({ host, port });
 }

@@ -20,7 +20,42 @@ describe('a template of DNS names', () => {
 		for (const service of ['two words', 'a..b', '-a', 'a-', 'ü', 'a'.repeat(64), `${'abc.'.repeat(63)}a`, 'a\0b']) {
 			expect([service, template.nameOf({ service })]).toEqual([service, undefined]);
 		}
-		expect(template.nameOf({ service: 'web.shop' })).toBe('web.shop.test');
+	});
+
+	it('has no name for a query whose name would mean another one', () => {
+		const template = new NameTemplate(DEFAULT_NAME_TEMPLATE);
+		for (const query of [
+			...['api.v1', 'primary.db', '_barista._tcp', 'x.query', 'barista.', '.barista'].map((service) => ({ service })),
+			{ service: '_barista', tags: ['_tcp'] },
+			{ service: 'a', tags: ['v1._x'] },
+			{ service: 'a', tags: ['v1.'] },
+			{ service: 'a', datacenter: 'dc1.dc' },
+			{ service: 'a', datacenter: 'Query' },
+			{ service: 'a', datacenter: '_dc' },
+		]) {
+			expect([query, template.nameOf(query)]).toEqual([query, undefined]);
+		}
+		expect(template.nameOf({ service: '_barista' })).toBe('_barista.service.consul');
+		expect(template.nameOf({ service: 'query', tags: ['v1.2'] })).toBe('v1.2.query.service.consul');
+		expect(new NameTemplate('{service}[.{tag}].{datacenter}.test').nameOf({ service: 'a' })).toBeUndefined();
+		expect(new NameTemplate('{service}.t{tag}.test').nameOf({ service: 'a' })).toBeUndefined();
+		expect(new NameTemplate('{service}.{datacenter}.test').nameOf({ service: 'a', datacenter: 'query' })).toBe(
+			'a.query.test',
+		);
+		expect(new NameTemplate('{service}[.{tag}].test').nameOf({ service: 'a', tags: ['v1.2'] })).toBeUndefined();
+		expect(new NameTemplate('{service}.test').nameOf({ service: 'web.shop' })).toBeUndefined();
+	});
+
+	it('is refused where two queries could have the same name', () => {
+		for (const text of ['{service}-{tag}.test', '{service}[-{datacenter}].test', '[{tag}]{service}.test']) {
+			expect(() => new NameTemplate(text), text).toThrow('dot between two placeholders');
+		}
+		for (const text of ['[{tag}.]{service}[.{datacenter}].test', '{service}[.{tag}][.{datacenter}].test']) {
+			expect(() => new NameTemplate(text), text).toThrow('two queries could have the same name');
+		}
+		for (const text of ['[{tag}.]{service}.test', '{service}[.t.{tag}][.dc.{datacenter}].test', 'svc-{service}.test']) {
+			expect(new NameTemplate(text).text).toBe(text);
+		}
 	});
 
 	it('refuses a condition that it has no place for, because an answer without it would be wrong', () => {

@@ -8,7 +8,20 @@ const NAME_LENGTH_MAX = 253;
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
 const PART = /\[([^[\]]*)\]|\{([^{}]*)\}|([^[\]{}]+)/y;
 
+/**
+ * What Consul's DNS looks up other things by: the last of these labels in a name decides, so that a datacenter of such a name would
+ * make it another question. https://github.com/hashicorp/consul/blob/v1.20.2/agent/dns.go (dispatch)
+ */
+const CONSUL_KINDS: ReadonlySet<string> = new Set([
+	...['service', 'connect', 'virtual', 'ingress', 'node', 'query', 'addr'],
+]);
+/** Stands for a value in a label. */
+const MARK = '*';
+/** Stands for a tag at the start of a name, whose dots leave it a tag. */
+const LABELS = '+';
+
 type Placeholder = 'service' | 'tag' | 'datacenter';
+type Values = Readonly<Record<Placeholder, string | undefined>>;
 
 /** Text, a value, or text round a value that is left out together with it. */
 type Part =
@@ -20,6 +33,7 @@ export class NameTemplate {
 	/** As it was given. */
 	readonly text: string;
 	readonly #parts: readonly Part[];
+	readonly #isTagFirst: boolean;
 
 	/** Throws a TypeError that says what is wrong with the template. */
 	constructor(text: string) {
@@ -28,8 +42,14 @@ export class NameTemplate {
 		const values = this.#parts.flatMap((part) => (typeof part === 'string' ? [] : [part.value]));
 		if (!values.includes('service')) throw wrong(text, 'it must contain {service}');
 		if (new Set(values).size < values.length) throw wrong(text, 'each placeholder may occur once');
-		if (this.#render({ service: 's', tag: 't', datacenter: 'd' }) === undefined)
+		if (nameIn(this.#render({ service: 's', tag: 't', datacenter: 'd' })) === undefined)
 			throw wrong(text, 'it does not make a valid DNS name');
+		this.#isTagFirst = text.startsWith('[{tag}.') || text.startsWith('{tag}.');
+		const shapes = this.#shapes();
+		if (shapes.flat().some((label) => label !== LABELS && label.split(MARK).length > 2))
+			throw wrong(text, 'there must be a dot between two placeholders: one value could be read as a part of the other');
+		if (shapes.some((shape, index) => shapes.slice(index + 1).some((other) => mayBeSame(shape, other))))
+			throw wrong(text, 'two queries could have the same name; put other text round what is optional');
 	}
 
 	/** The text after the last value: what the names of all services end with. */
@@ -39,8 +59,8 @@ export class NameTemplate {
 	}
 
 	/**
-	 * The name to ask for. Undefined for a query that no DNS name can stand for, so that DNS knows no such service. Throws
-	 * BAD_REQUEST, whose `details.path` names the member, for a condition that the template has no place for: an answer
+	 * The name to ask for. Undefined for a query that no DNS name can stand for, so that DNS knows no such service: each value is one
+	 * label, because a dot in `api.v1` would make it the service `v1` with the tag `api`. Throws BAD_REQUEST, whose `details.path` names the member, for a condition that the template has no place for: an answer
 	 * without it would be wrong.
 	 */
 	nameOf(query: ServiceQuery): string | undefined {
@@ -51,14 +71,33 @@ export class NameTemplate {
 		if (tags.length > 1) throw noPlace(this.text, 'tags', 'a DNS query can have only one tag');
 		if (datacenter !== undefined && !this.#has('datacenter')) throw noPlace(this.text, 'datacenter');
 		const [tag] = tags;
-		return this.#render({ service, tag, datacenter });
+		const isOne = (value: string | undefined): boolean => value === undefined || !value.includes('.');
+		if (!isOne(service) || !isOne(datacenter) || !(this.#isTagFirst || isOne(tag))) return undefined;
+		// Of a tag and a service, `_x._y` is the service `x` with the tag `y`: RFC 2782. A label with an underscore ends Consul's search for a kind.
+		if (/^_|\._/.test(tag ?? '') || datacenter?.startsWith('_')) return undefined;
+		if (this.#isConsuls && CONSUL_KINDS.has(datacenter?.toLowerCase() ?? '')) return undefined;
+		return nameIn(this.#render({ service, tag, datacenter }));
 	}
 
 	#has(value: Placeholder): boolean {
 		return this.#parts.some((part) => typeof part !== 'string' && part.value === value);
 	}
 
-	#render(values: Readonly<Record<Placeholder, string | undefined>>): string | undefined {
+	get #isConsuls(): boolean {
+		return this.#parts.some((part) => typeof part === 'string' && /(?:^|\.)service(?:\.|$)/i.test(part));
+	}
+
+	/** The labels of the names that it makes, with and without what is optional. */
+	#shapes(): string[][] {
+		const optional = this.#parts.flatMap((part) => (typeof part !== 'string' && part.optional ? [part.value] : []));
+		return Array.from({ length: 2 ** optional.length }, (_, bits) => {
+			const left = optional.filter((_value, index) => ((bits >> index) & 1) === 0);
+			const values = { service: MARK, tag: this.#isTagFirst ? LABELS : MARK, datacenter: MARK };
+			return this.#render({ ...values, ...Object.fromEntries(left.map((value) => [value, undefined])) }).split('.');
+		});
+	}
+
+	#render(values: Values): string {
 		let name = '';
 		for (const part of this.#parts) {
 			if (typeof part === 'string') {
@@ -66,12 +105,26 @@ export class NameTemplate {
 				continue;
 			}
 			const value = values[part.value];
-			if (value === undefined && !part.optional) return undefined;
+			// Of a query without a tag or a datacenter that must stand there.
+			if (value === undefined && !part.optional) return '';
 			if (value !== undefined) name += `${part.before}${value}${part.after}`;
 		}
-		const isName = name.length <= NAME_LENGTH_MAX && name.split('.').every((label) => LABEL.test(label));
-		return isName ? name : undefined;
+		return name;
 	}
+}
+
+function nameIn(text: string): string | undefined {
+	return text.length <= NAME_LENGTH_MAX && text.split('.').every((label) => LABEL.test(label)) ? text : undefined;
+}
+
+/** True if names of both shapes may be equal, compared from the right. */
+function mayBeSame(left: readonly string[], right: readonly string[]): boolean {
+	for (let behind = 1; behind <= Math.min(left.length, right.length); behind++) {
+		const [one, other] = [left.at(-behind) as string, right.at(-behind) as string];
+		if (one === LABELS || other === LABELS) return true;
+		if (one.toLowerCase() !== other.toLowerCase() && !one.includes(MARK) && !other.includes(MARK)) return false;
+	}
+	return left.length === right.length;
 }
 
 function readParts(text: string): Part[] {

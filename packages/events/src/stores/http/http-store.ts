@@ -2,7 +2,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 
 import { type ErrorCode, SpockError } from '@spock/protocol';
-import { withAnySignal } from '@spock/protocol/internal';
+import { messageOf, withAnySignal } from '@spock/protocol/internal';
 
 import type { EventStore, StoreReader } from '../../foundation/event-store.ts';
 import type { LogEvent } from '../../foundation/log-record.ts';
@@ -137,7 +137,7 @@ export class HttpStore implements EventStore {
 		const isSecure = url.protocol === 'https:';
 		return new Promise((resolve, reject) => {
 			const fail = (error: Error): void => {
-				const why = signal.aborted ? String((signal.reason as Error).message) : error.message;
+				const why = messageOf(signal.aborted ? signal.reason : error);
 				reject(new SpockError('UNAVAILABLE', `${url.origin} cannot be reached: ${why}`, { cause: error }));
 			};
 			const answered = (answer: IncomingMessage): void => {

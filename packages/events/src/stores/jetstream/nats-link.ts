@@ -1,6 +1,7 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node';
 import { SpockError } from '@spock/protocol';
+import { messageOf } from '@spock/protocol/internal';
 
 import { orUnavailable } from '../../foundation/unavailable.ts';
 import type { JetStreamSettings } from './jetstream-options.ts';
@@ -150,8 +151,7 @@ export class NatsLink {
 /** A fault of the store as a whole. */
 export function storeError(what: string, cause: unknown): SpockError {
 	if (SpockError.is(cause)) return cause;
-	const why = cause instanceof Error ? cause.message : String(cause);
-	return new SpockError('UNAVAILABLE', `${what}: ${why}`, { cause });
+	return new SpockError('UNAVAILABLE', `${what}: ${messageOf(cause)}`, { cause });
 }
 
 function closedError(): SpockError {

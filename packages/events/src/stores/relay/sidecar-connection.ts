@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
 import { encodePayload, type HelloReply, PROTOCOL_VERSIONS, readSidecarMessage, SpockError } from '@spock/protocol';
-import { isObject } from '@spock/protocol/internal';
+import { isObject, messageOf } from '@spock/protocol/internal';
 import { FramedSocket, formatAddress, type Packing } from '@spock/protocol/node';
 
 import { PackedWriter } from './packed-writer.ts';
@@ -75,7 +75,7 @@ export class SidecarConnection {
 			fault: (code, message) => this.#end(this.#fault(`sent what is no frame: ${code}, ${message}`)),
 			ended: () => this.#framed.destroy(),
 			drained: () => options.drained?.(),
-			closed: (cause) => this.#end(this.#fault(cause === undefined ? 'ended the connection' : cause.message, cause)),
+			closed: (cause) => this.#end(this.#fault(cause === undefined ? 'ended the connection' : messageOf(cause), cause)),
 		});
 		const { client, features } = options;
 		const hello = {

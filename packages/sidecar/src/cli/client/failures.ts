@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
 import { SpockError } from '@spock/protocol';
+import { messageOf } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 import { formatDuration } from '../output/figures.ts';
 import { CommandError, EXIT, printable } from '../output/output.ts';
@@ -26,7 +27,7 @@ export function connectionError(
 	if (cause !== undefined && isUntrusted(socket)) return untrusted(name, cause);
 	if (cause?.code === 'EACCES' || cause?.code === 'EPERM') return forbidden(name, cause);
 	if (cause !== undefined && !wasConnected) return noSidecar(name, reasonOf(cause, target), cause);
-	const why = cause === undefined ? '' : `: ${cause.message}`;
+	const why = cause === undefined ? '' : `: ${messageOf(cause)}`;
 	// A listener with TLS sees plain bytes as a broken handshake, and sends nothing readable.
 	const isSilent = transport === 'tcp' && (socket?.bytesRead ?? 0) === 0;
 	const hint = isSilent ? `. If it speaks TLS: --connect tls://${formatAddress(target.address)}` : '';
@@ -62,7 +63,7 @@ function isUntrusted(socket: Socket | undefined): boolean {
 }
 
 function untrusted(address: string, cause: NodeJS.ErrnoException): CommandError {
-	const message = `the certificate of the sidecar at ${address} is not trusted: ${cause.message}`;
+	const message = `the certificate of the sidecar at ${address} is not trusted: ${messageOf(cause)}`;
 	// Another authority would not help with either.
 	const isOwnFault = cause.code === 'CERT_HAS_EXPIRED' || cause.code === 'ERR_TLS_CERT_ALTNAME_INVALID';
 	const hint = isOwnFault ? '' : '. Name the authority that issued it with --tls-ca or SPOCK_CONNECT_CA';
@@ -82,8 +83,8 @@ function noSidecar(address: string, reason: string, cause?: Error): CommandError
 	return new CommandError(EXIT.noSidecar, message, { cause });
 }
 
-function reasonOf({ code, message }: NodeJS.ErrnoException, { transport }: SidecarTarget): string {
-	switch (code) {
+function reasonOf(error: NodeJS.ErrnoException, { transport }: SidecarTarget): string {
+	switch (error.code) {
 		case 'ENOENT':
 			return 'nothing exists at that path';
 		case 'ECONNREFUSED':
@@ -91,6 +92,6 @@ function reasonOf({ code, message }: NodeJS.ErrnoException, { transport }: Sidec
 		case 'ENOTSOCK':
 			return 'the file at that path is not a socket';
 		default:
-			return message;
+			return messageOf(error);
 	}
 }

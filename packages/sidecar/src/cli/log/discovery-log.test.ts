@@ -64,7 +64,7 @@ describe('the log of what keeps answers honest', () => {
 		expect(logged({ type: 'registration', ...registration, error })).toEqual([
 			[
 				'warn',
-				expect.objectContaining({ reason: 'an internal fault: TypeError: fetch failed' }),
+				expect.objectContaining({ reason: 'an internal fault: fetch failed' }),
 				'registration changed',
 			],
 		]);

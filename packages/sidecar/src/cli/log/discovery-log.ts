@@ -1,5 +1,6 @@
 import type { DiscoveryEvent } from '@spock/discovery';
 import type { SpockError } from '@spock/protocol';
+import { messageOf } from '@spock/protocol/internal';
 
 import type { LimitedLog } from './limited-log.ts';
 
@@ -123,7 +124,7 @@ export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
 
 /** Why. The message of an internal fault, such as one of a third party's backend, says nothing without its cause. */
 function reasonOf({ code, message, cause }: SpockError): string {
-	return code === 'INTERNAL' && cause !== undefined ? `${message}: ${String(cause)}` : message;
+	return code === 'INTERNAL' && cause !== undefined ? `${message}: ${messageOf(cause)}` : message;
 }
 
 const HOLD_ENDS: Readonly<Record<'returned' | 'emptied' | 'failed' | 'dropped', string>> = {

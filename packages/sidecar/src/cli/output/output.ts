@@ -1,4 +1,5 @@
 import { type ErrorCode, errorHelp, SpockError } from '@spock/protocol';
+import { messageOf } from '@spock/protocol/internal';
 
 import { commandName } from './command-name.ts';
 
@@ -34,7 +35,7 @@ export async function asUsage<T>(make: () => T | Promise<T>): Promise<T> {
 		return await make();
 	} catch (error) {
 		if (error instanceof CommandError) throw error;
-		throw new CommandError(EXIT.usage, (error as Error).message, { cause: error });
+		throw new CommandError(EXIT.usage, messageOf(error), { cause: error });
 	}
 }
 

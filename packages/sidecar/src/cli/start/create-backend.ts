@@ -13,7 +13,7 @@ import {
 	dnsBackend,
 	type LocalBackend,
 } from '@spock/discovery';
-import { systemClock } from '@spock/protocol/internal';
+import { messageOf, systemClock } from '@spock/protocol/internal';
 
 import { CommandError, EXIT } from '../output/output.ts';
 import { givenSettings, namedAsGiven, type Settings } from '../settings/settings.ts';
@@ -83,7 +83,7 @@ async function loadBackend(path: string, onEvent: DiscoveryListener): Promise<Ba
 	try {
 		make = ((await import(url)) as { readonly default?: unknown }).default;
 	} catch (error) {
-		throw usage(`the backend ${path} cannot be loaded: ${(error as Error).message}`, error);
+		throw usage(`the backend ${path} cannot be loaded: ${messageOf(error)}`, error);
 	}
 	if (typeof make !== 'function') {
 		throw usage(`the backend ${path} must have a default export that is a function and creates a backend`);
@@ -92,7 +92,7 @@ async function loadBackend(path: string, onEvent: DiscoveryListener): Promise<Ba
 	try {
 		backend = await (make as BackendFactory)({ onEvent, clock: systemClock });
 	} catch (error) {
-		throw usage(`the backend ${path} cannot be created: ${(error as Error).message}`, error);
+		throw usage(`the backend ${path} cannot be created: ${messageOf(error)}`, error);
 	}
 	if (typeof backend?.name !== 'string' || backend.name === '') {
 		throw usage(`the backend ${path} must have a name, which is a non-empty string`);

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { tlsTransport } from '@spock/client/tls';
 import type { UpstreamPlace } from '@spock/client/upstream';
 import { BackendSource, consulBackend, type DiscoveryListener, TlsFiles } from '@spock/discovery';
-import { systemClock } from '@spock/protocol/internal';
+import { messageOf, systemClock } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
 import { tokensIn } from '../../listen/tokens.ts';
@@ -83,8 +83,7 @@ function placeOf(name: string, where: string, files: Parameters<typeof secretsIn
 		secretsIn(files);
 		return { name, address, transport: tlsTransport(() => secretsIn(files)) };
 	} catch (cause) {
-		const why =
-			cause instanceof RangeError ? 'must be tls://HOST:PORT, HOST:PORT or unix:PATH' : (cause as Error).message;
+		const why = cause instanceof RangeError ? 'must be tls://HOST:PORT, HOST:PORT or unix:PATH' : messageOf(cause);
 		throw usage(`${where}: ${JSON.stringify(withoutPassword(name, true))}: ${why}`, cause);
 	}
 }

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 
 import { BackendSource, type DiscoveryEvent } from '@spock/discovery';
 import type { EventsStatus } from '@spock/protocol';
-import { systemClock } from '@spock/protocol/internal';
+import { messageOf, systemClock } from '@spock/protocol/internal';
 import type { Logger } from 'pino';
 
 import { ChangeLog } from '../../admin/change-log.ts';
@@ -29,6 +29,7 @@ import { createBackend } from './create-backend.ts';
 import { createRegistrations, sourceOptionsOf } from './discovery-options.ts';
 import { eventsOf } from './events.ts';
 import { announceGrpc, grpcFrontOf } from './grpc-front.ts';
+import { endWhenAsked } from './signals.ts';
 import { adminAddressOf, startAdmin } from './start-admin.ts';
 import { isPretty, startFailure } from './start-failure.ts';
 import { limitsOf } from './start-limits.ts';
@@ -139,7 +140,7 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 	});
 	eventsMetrics?.register(metrics.registry, () => sidecar.events() as EventsStatus);
 	// Before anything is bound: a signal that comes while it starts must not be lost, least of all for process 1.
-	const { asked, stopListening } = endWhenAsked(sidecar, log);
+	const { asked, stopListening } = endWhenAsked(sidecar, log, isTerminal);
 	try {
 		// After the sockets in a take-over: the sidecar in place has the port until it leaves.
 		const isAdminLast = settings.takeOver.value;
@@ -166,31 +167,12 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 	}
 }
 
-/** Ends the sidecar on a signal, of which `asked` knows. Returns a function that removes the signal handlers as well. */
-function endWhenAsked(sidecar: Sidecar, log: Logger): { readonly asked: AbortSignal; stopListening(): void } {
-	const asking = new AbortController();
-	const onSignal = (signal: NodeJS.Signals): void => {
-		log.info({ signal }, 'signal received; shutting down');
-		asking.abort();
-		sidecar.terminate();
-	};
-	process.on('SIGTERM', onSignal);
-	process.on('SIGINT', onSignal);
-	return {
-		asked: asking.signal,
-		stopListening: () => {
-			process.off('SIGTERM', onSignal);
-			process.off('SIGINT', onSignal);
-		},
-	};
-}
-
 /** Of a sidecar that was replaced, for a supervisor that starts again what has exited. Gives the exit code. */
 async function stayReplaced(settings: Settings, log: Logger, asked: AbortSignal): Promise<number> {
 	const path = socketPathOf(settings);
 	log.info('replaced; waiting for a signal to exit');
 	const failed = (error: unknown): void => {
-		log.warn({ reason: String(error) }, 'cannot look for the successor; retrying');
+		log.warn({ reason: messageOf(error) }, 'cannot look for the successor; retrying');
 	};
 	if (path !== undefined) await untilAbandoned({ path, clock: systemClock, signal: asked, failed });
 	if (asked.aborted) return EXIT.ok;

@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 
 import { SpockError } from '@spock/protocol';
+import { messageOf } from '@spock/protocol/internal';
 
 /** As the npm package rejects. */
 interface ResponseError extends NodeJS.ErrnoException {
@@ -58,7 +59,7 @@ export function consulError(reason: unknown, url: string, secrets: readonly stri
 			details: { ...details, isUnknownToken },
 		});
 	}
-	const text = plainBody(response) || error.message.replace(/^consul: [\w./-]+: /, '') || code || 'no reason given';
+	const text = plainBody(response) || messageOf(error).replace(/^consul: [\w./-]+: /, '');
 	const said = statusCode === undefined ? `failed: ${text}` : `answered ${statusCode}: ${text}`;
 	const hint = /No path to datacenter/.test(text)
 		? ': Consul does not know this datacenter; check that of the lookup and that of the sidecar'

@@ -34,10 +34,10 @@ describe('a health entry', () => {
 	});
 
 	it('of which nearly nothing is told is one all the same: a proxy may leave out what it does not know', () => {
-		expect(read({ Node: { Address: '10.0.0.1' } })).toEqual({
+		expect(read({ Node: { Address: '10.0.0.1' }, Service: { Port: 80 } })).toEqual({
 			instance: '/',
 			host: '10.0.0.1',
-			port: 0,
+			port: 80,
 			weight: 1,
 			status: 'passing',
 			tags: [],
@@ -46,6 +46,8 @@ describe('a health entry', () => {
 			datacenter: null,
 		});
 		expect(read({})).toBeUndefined();
+		expect(read({ Node: { Address: '10.0.0.1' } })).toBeUndefined();
+		expect(read({ Node, Service: { ...Service, Port: 0 } })).toBeUndefined();
 	});
 
 	it('has the worst of its checks, in whatever order they come', () => {

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 
 import type { InstanceExplanation } from '@spock/protocol';
-import { isHost } from '@spock/protocol/internal';
+import { isHost, messageOf } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
 import type { Place } from '../../client/place.ts';
@@ -60,7 +60,7 @@ async function attempt({ host, port }: InstanceExplanation, timeoutMs: number): 
 	socket?.destroy();
 	if (error === undefined)
 		return { text: `${address} accepts (${formatDuration(performance.now() - startedAt)})`, error };
-	const refused = error.code === 'ECONNREFUSED' ? 'refuses the connection' : error.message;
+	const refused = error.code === 'ECONNREFUSED' ? 'refuses the connection' : messageOf(error);
 	return { text: `${address}: ${refused}`, error };
 }
 

@@ -33,7 +33,7 @@ export function checkService(reply: ExplainReply, wallNowMs: number, next: strin
 	const [first] = refused;
 	if (first === undefined) return ok('service', text);
 	const left = `${formatCount(refusedCount, 'entry').replace('entrys', 'entries')} left out: ${first.instance} ${first.reason}`;
-	return warning('service', `${text}; ${left}`, 'register it anew, with a valid address');
+	return warning('service', `${text}; ${left}`, 'register it anew, with a valid address and port');
 }
 
 /** How many instances get work, and why the others do not. */

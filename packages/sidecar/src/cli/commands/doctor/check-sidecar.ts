@@ -102,6 +102,14 @@ function registryNext({ name, error }: BackendStatus, { isPod }: Place): string 
 	return "check Consul itself, and the sidecar's log";
 }
 
+/** Whether apps may register is known once one has: to try it would change the registry. */
+function registering({ registrations, backend }: StatusReply): string {
+	const known = registrations.find(({ state }) => state === 'registered');
+	if (known !== undefined) return `it may register ${known.service}`;
+	const isConsul = [backend, ...(backend.members ?? [])].some(({ name }) => name === 'consul');
+	return `registering is not checked, as no app has registered${isConsul ? ' (it needs service:write)' : ''}`;
+}
+
 /** What the sidecar's token may do, as far as it has been asked for. `denied`: the refusal of the service that was named. */
 export async function checkRights(
 	client: Diplomat,
@@ -123,7 +131,10 @@ export async function checkRights(
 		const { services, source, ageMs } = await client.request('listServices', {}, options);
 		const when = source === 'last-known-good' ? `, as of ${formatDuration(ageMs)} ago` : '';
 		if (services.length > 0)
-			return ok('rights', `the sidecar may list ${formatCount(services.length, 'service')}${when}`);
+			return ok(
+				'rights',
+				`the sidecar may read: ${formatCount(services.length, 'service')} listed${when}; ${registering(status)}`,
+			);
 		const text = 'no service is listed: none is registered, or the token may not read any';
 		return warning('rights', text, 'compare with what the registry itself shows');
 	} catch (error) {

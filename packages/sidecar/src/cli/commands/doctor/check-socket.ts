@@ -1,6 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
+import { messageOf } from '@spock/protocol/internal';
 
 import { statOf } from '@spock/protocol/node';
 
@@ -15,7 +16,7 @@ export async function checkSocket(target: SidecarTarget, timeoutMs: number, plac
 	if (error === undefined) return ok('socket', `${target.name} accepts connections`);
 	const { address } = target;
 	if ('path' in address) return fileFinding(address.path, error, place);
-	return failed('socket', `${target.name}: ${error.message}`, remoteNext(error, place));
+	return failed('socket', `${target.name}: ${messageOf(error)}`, remoteNext(error, place));
 }
 
 /** Why no connection is made within the time; undefined if one is, which is closed at once. */
@@ -78,7 +79,7 @@ function fileFinding(path: string, error: NodeJS.ErrnoException, { isPod, comman
 			return failed('socket', error.message, `the sidecar's process is stopped or lacks CPU: look at ${logs}`);
 		default:
 			// An untrusted directory says what to do itself.
-			return failed('socket', error.message, null);
+			return failed('socket', messageOf(error), null);
 	}
 }
 

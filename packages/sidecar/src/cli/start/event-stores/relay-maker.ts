@@ -1,6 +1,6 @@
 import { TlsFiles, type TlsFilesOptions } from '@spock/discovery';
 import { SpockError } from '@spock/protocol';
-import { systemClock } from '@spock/protocol/internal';
+import { messageOf, systemClock } from '@spock/protocol/internal';
 
 import { parseTcpAddress, type TcpAddress } from '../../client/sidecar-target.ts';
 import { givenSettings } from '../../settings/settings.ts';
@@ -75,7 +75,7 @@ function secretsIn(tls: TlsFilesOptions['tls']): TlsFiles['secrets'] {
 	try {
 		return new TlsFiles({ tls, clock: systemClock, onEvent: undefined }).secrets;
 	} catch (cause) {
-		throw new SpockError('UNAVAILABLE', cause instanceof Error ? cause.message : String(cause), { cause });
+		throw new SpockError('UNAVAILABLE', messageOf(cause), { cause });
 	}
 }
 

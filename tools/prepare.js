@@ -6,6 +6,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { writeShippedDocs } from './shipped-docs.js';
+
 /** The top of the repository. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -95,6 +97,7 @@ export function ensureInstalled() {
 
 /** Builds the packages, with their types, if a source has changed since the last build. Returns false where there was nothing to do. */
 export function ensureBuilt() {
+	writeShippedDocs(join(root, 'packages/client/docs'));
 	const published = packageDirectories().filter(isBuilt);
 	const sources = published.flatMap((directory) => [
 		join(directory, 'package.json'),

@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SpockError } from '@spock/protocol';
+import { shellWord } from '@spock/protocol/internal';
 import { formatAddress, type SocketAddress, UNTRUSTED_DIRECTORY } from '@spock/protocol/node';
 
 /** How deep causes are followed: an error may be its own cause. */
@@ -66,7 +67,7 @@ function explain(
 	const isPath = 'path' in address;
 	// It must be right on a developer's machine and in a container, since a library does not ask where it runs.
 	const inPod = `in a pod check that its container runs${isPath ? ' and mounts the same volume' : ''}`;
-	const start = `start a sidecar (\`sidecar start --${isPath ? 'socket' : 'listen'} ${name}\`; ${inPod})`;
+	const start = `start a sidecar (\`npx @spock/sidecar start --${isPath ? 'socket' : 'listen'} ${shellWord(name)}\`; ${inPod})`;
 	const found = isPath ? look(name) : undefined;
 	if (code === UNTRUSTED_DIRECTORY) return ['untrusted directory', messageOf(lastError)];
 	if (found === 'no directory') {

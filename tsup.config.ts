@@ -24,13 +24,11 @@ function exportedEntries(): Record<string, string> {
 	return entries;
 }
 
-/** `all`; `programs`: without types, which take most of the time; `types`: those alone, beside programs that are there. */
-const WHAT = process.env['SPOCK_BUILD'] ?? 'all';
-
 /**
- * How the packages of the workspace are built, with their types, for Node 20.19 and later: as ESM, and as CommonJS for Jest and
+ * How the programs of the packages are built, for Node 20.19 and later: as ESM, and as CommonJS for Jest and
  * for TypeScript that resolves modules in the older ways. Node itself takes the ESM for `import` and for `require` (the
- * condition `module-sync` in `exports`), so that a process never has two copies of a class. `entry` adds to the exported ones.
+ * condition `module-sync` in `exports`), so that a process never has two copies of a class.
+ * `entry` adds to the exported ones. Their types: tools/declarations.js.
  */
 export function packageConfig({
 	entry,
@@ -42,15 +40,13 @@ export function packageConfig({
 		format,
 		target: 'node20.19',
 		platform: 'node',
-		clean: WHAT !== 'types',
+		clean: true,
 		silent: true,
 		sourcemap: true,
 		splitting: true,
 		treeshake: false,
 		plugins: [withoutBareImports],
 		esbuildPlugins,
-		// TypeScript 6 deprecates the baseUrl that tsup's declaration build sets by itself.
-		dts: WHAT !== 'programs' && { only: WHAT === 'types', compilerOptions: { ignoreDeprecations: '6.0' } },
 	};
 }
 

@@ -1,5 +1,6 @@
-// `npm run build`: installs what is missing and builds every package.
-import { ensureBuilt, ensureInstalled } from './prepare.js';
+// `npm run build`: installs what is missing and builds every package, with its types.
+import { ensureBuilt, ensureInstalled, say } from './prepare.js';
 
 ensureInstalled();
-ensureBuilt();
+const built = ensureBuilt();
+say(built ? 'built.' : 'nothing to build: no source has changed since the last build.');

@@ -2,11 +2,12 @@
 // look at the archive; then all archives are installed into an app outside of the workspace (tools/consumer), which is
 // compiled in each way that TypeScript finds packages and tested by Jest as CommonJS. Node, Bun and Deno run it beside a real sidecar.
 import { spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { ensureBuilt, ensureInstalled, fail, pnpm, root, run, say } from './prepare.js';
+import { packPackages } from './pack-packages.js';
+import { ensureBuilt, ensureInstalled, fail, root, run, say } from './prepare.js';
 
 const JESTS = { jest29: 'npm:jest@29.7.0', jest30: 'npm:jest@30.5.2' };
 // The oldest that can read the declarations, and the newest.
@@ -56,19 +57,7 @@ ensureBuilt();
 const place = mkdtempSync(join(tmpdir(), 'spock-pack-'));
 try {
 	const archives = join(place, 'archives');
-	for (const name of readdirSync(join(root, 'packages'))) {
-		const directory = join(root, 'packages', name);
-		if (JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')).private) continue;
-		pnpm(['--dir', directory, 'pack', '--pack-destination', archives], { quiet: true });
-	}
-	for (const file of readdirSync(archives)) {
-		const archive = join(archives, file);
-		say(`checking ${file}`);
-		run('node_modules/.bin/publint', ['run', archive, '--strict']);
-		// The sidecar is a program with a library for ESM; all others are for every way of resolving modules.
-		const profile = file.startsWith('spock-sidecar-') ? 'esm-only' : 'strict';
-		run('node_modules/.bin/attw', [archive, '--profile', profile, '--no-emoji', '--quiet']);
-	}
+	packPackages(archives);
 	checkRuntimes(checkConsumer(archives));
 } finally {
 	rmSync(place, { recursive: true, force: true });

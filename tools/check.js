@@ -13,13 +13,14 @@ function pages() {
 	return listed.stdout.split('\n').filter(Boolean);
 }
 
-const tsc = 'node_modules/typescript/bin/tsc';
+/** Checks what has changed since the last time, and what it may have broken. */
+function typesOf(project) {
+	const known = `node_modules/.cache/spock-types/${project.replaceAll('/', '-')}.tsbuildinfo`;
+	return ['node_modules/typescript/bin/tsc', '-p', project, '--incremental', '--tsBuildInfoFile', known];
+}
+
 const CHECKS = {
-	types: [
-		[tsc, '-p', 'tsconfig.json'],
-		[tsc, '-p', 'tsconfig.config.json'],
-		[tsc, '-p', 'examples/fastify'],
-	],
+	types: ['tsconfig.json', 'tsconfig.config.json', 'examples/fastify'].map(typesOf),
 	/** Packs each package and tries it as a consumer would. */
 	packages: [['tools/check-packages.js']],
 	/** Unused files, exports and dependencies. */

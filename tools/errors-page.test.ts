@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { DOCUMENTATION } from '../packages/protocol/src/errors/documentation.ts';
 import { type ErrorCode, errorCodes, errorHelp } from '../packages/protocol/src/errors/error-code.ts';
 
 const page = readFileSync(fileURLToPath(new URL('../docs/reference/errors.md', import.meta.url)), 'utf8');
@@ -23,7 +24,7 @@ describe('docs/reference/errors.md', () => {
 
 	it.each(Object.keys(errorCodes) as ErrorCode[])('%s: its details.help leads to the heading', (code) => {
 		const [file, anchor] = errorHelp(code).split('#');
-		expect(file).toBe('docs/reference/errors.md');
+		expect(file).toBe(`${DOCUMENTATION}/reference/errors.md`);
 		// As GitHub, and the site of the documentation, make anchors of headings.
 		const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
 			heading

@@ -6,6 +6,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { writeShippedDocs } from './shipped-docs.js';
+
 /** The top of the repository. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -93,11 +95,9 @@ export function ensureInstalled() {
 	writeFileSync(INSTALL_STAMP, wanted);
 }
 
-/** What a build has made besides programs: they are all that `npm start` needs, and are there in a tenth of the time. */
-const PROGRAMS_ALONE = ' without types';
-
-/** Builds the packages if a source has changed since the last build. With `types: false`, programs alone will do. */
-export function ensureBuilt({ types = true } = {}) {
+/** Builds the packages, with their types, if a source has changed since the last build. Returns false where there was nothing to do. */
+export function ensureBuilt() {
+	writeShippedDocs(join(root, 'packages/client/docs'));
 	const published = packageDirectories().filter(isBuilt);
 	const sources = published.flatMap((directory) => [
 		join(directory, 'package.json'),
@@ -106,30 +106,27 @@ export function ensureBuilt({ types = true } = {}) {
 			.map((name) => join(directory, name)),
 		...filesBelow(join(directory, 'src')).filter((path) => !/\.i?test\.ts$/.test(path)),
 	]);
-	const wanted = digest([...sources.sort(), join(root, 'tsup.config.ts'), join(root, 'tsconfig.base.json')]);
+	const recipe = ['tsup.config.ts', 'tsconfig.base.json', 'tools/declarations.js'].map((name) => join(root, name));
+	const wanted = digest([...sources.sort(), ...recipe]);
 	const outputs = published.map((directory) => join(directory, 'dist/index.js'));
 	outputs.push(join(root, 'packages/sidecar/dist/lean/lean.js'));
-	const areThere = outputs.every(existsSync);
-	if (isCurrent(BUILD_STAMP, wanted) && areThere) return;
-	const hasPrograms = isCurrent(BUILD_STAMP, wanted + PROGRAMS_ALONE) && areThere;
-	if (!types) {
-		if (hasPrograms) return;
-		say('building the packages (once) …');
-		buildPackages('programs');
-		writeFileSync(BUILD_STAMP, wanted + PROGRAMS_ALONE);
-		return;
-	}
+	if (isCurrent(BUILD_STAMP, wanted) && outputs.every(existsSync)) return false;
 	say('building the packages (once, half a minute) …');
-	// Nothing that is there is made again: a sidecar of `npm start` may be running from it.
-	buildPackages(hasPrograms ? 'types' : 'all');
+	pnpm([
+		'--recursive',
+		'--filter',
+		'./packages/*',
+		'--filter',
+		'./benchmarks',
+		'--reporter=append-only',
+		'run',
+		'build',
+	]);
+	say('writing their types (seconds) …');
+	const directories = published.filter((directory) => directory.startsWith(join(root, 'packages')));
+	run(process.execPath, [join(root, 'tools/declarations.js'), ...directories]);
 	writeFileSync(BUILD_STAMP, wanted);
-}
-
-/** `what`: as tsup.config.ts knows it. */
-function buildPackages(what) {
-	const filters = ['--filter', './packages/*', ...(what === 'types' ? [] : ['--filter', './benchmarks'])];
-	const env = { ...process.env, SPOCK_BUILD: what };
-	pnpm(['--recursive', ...filters, '--reporter=append-only', 'run', 'build'], { env });
+	return true;
 }
 
 /** Makes the bundle of the sidecar that the images have, and gives the path of its command. It starts in half the time. */

@@ -15,7 +15,7 @@ const STATUS_PAGE_PORT = 9464;
 const STATUS_PAGE_PORTS = 20;
 
 ensureInstalled();
-ensureBuilt({ types: false });
+ensureBuilt();
 
 const flags = process.argv.slice(2);
 

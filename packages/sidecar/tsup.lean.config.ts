@@ -17,8 +17,6 @@ const lean: Options = {
 	sourcemap: true,
 	clean: false,
 	silent: true,
-	dts: false,
 };
 
-// It has no types: where those alone are made, it stays as it is.
-export default defineConfig(process.env['SPOCK_BUILD'] === 'types' ? [] : lean);
+export default defineConfig(lean);

@@ -68,7 +68,7 @@ describe('connect', () => {
 		await using place = await tempSocket();
 		expect(await rejectionOf({ path: place.path })).toMatchObject({
 			code: 'TIMEOUT',
-			message: expect.stringMatching(/nothing at that path.*`sidecar start --socket \/.* in a pod /),
+			message: expect.stringMatching(/nothing at that path.*`npx @spock\/sidecar start --socket \/.* in a pod /),
 			details: { found: 'nothing', address: place.path },
 			cause: { code: 'DISCONNECTED', cause: { code: 'ENOENT' } },
 		});

@@ -9,6 +9,7 @@ import {
 	type TempSocket,
 	tempSocket,
 	waitFor,
+	withPlainCommands,
 } from '@spock/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -48,7 +49,7 @@ describe('sidecar kv', () => {
 		expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
 		expect(stderr).toContain('NO_SUCH_KEY: the key "app/none" does not exist');
 		// The hint is a command that works as it is written.
-		const hint = /`sidecar (.*)` shows the keys beside it/.exec(stderr)?.[1] ?? '';
+		const hint = /`sidecar (.*)` shows the keys beside it/.exec(withPlainCommands(stderr))?.[1] ?? '';
 		const shown = await command(...hint.split(' '));
 		expect(shown).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('app/limits={') });
 		expect((await command('kv', 'get', 'none')).stderr).toBe('sidecar: NO_SUCH_KEY: the key "none" does not exist\n');
@@ -59,7 +60,7 @@ describe('sidecar kv', () => {
 		for (const key of ['app/limit', 'app/Limits', 'ap/limits']) {
 			const { exitCode, stderr } = await command('kv', 'get', key);
 			const message = `the key ${JSON.stringify(key)} does not exist; ${meant}`;
-			expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: `sidecar: NO_SUCH_KEY: ${message}\n` });
+			expect([exitCode, withPlainCommands(stderr)]).toEqual([1, `sidecar: NO_SUCH_KEY: ${message}\n`]);
 		}
 	});
 

@@ -187,19 +187,19 @@ describe('with --json', () => {
 	});
 
 	it.each([
-		[['get', 'barista', '--json', '--brew'], "unknown option '--brew'", 'sidecar get --help'],
-		[['get', '--json'], 'missing required argument', 'sidecar get --help'],
-		[['kv', 'get', 'a', '--json', '--timeout', '10d'], 'unknown unit "d"', 'sidecar kv get --help'],
-		[['brew', '--json'], 'unknown command', 'sidecar --help'],
-		[['start', '--print-config', '--json', '--brew'], "unknown option '--brew'", 'sidecar start --help'],
-		[['start', '--print-config', '--json', '--grace-ms', 'x'], '--grace-ms must be', 'sidecar start --help'],
+		[['get', 'barista', '--json', '--brew'], "unknown option '--brew'", / get --help$/],
+		[['get', '--json'], 'missing required argument', / get --help$/],
+		[['kv', 'get', 'a', '--json', '--timeout', '10d'], 'unknown unit "d"', / kv get --help$/],
+		[['brew', '--json'], 'unknown command', / --help$/],
+		[['start', '--print-config', '--json', '--brew'], "unknown option '--brew'", / start --help$/],
+		[['start', '--print-config', '--json', '--grace-ms', 'x'], '--grace-ms must be', / start --help$/],
 	])('wrong usage says so, and where its help is: %j', async (args, message, help) => {
 		expect(await asJson(...args)).toMatchObject({
 			code: 'USAGE',
 			exitCode: 2,
 			ended: 2,
 			message: expect.stringContaining(message),
-			help,
+			help: expect.stringMatching(help),
 		});
 	});
 });
@@ -214,7 +214,7 @@ describe('the help', () => {
 		const help = await helpOf('start');
 		const groups = [...help.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading);
 		expect(groups).toEqual(['Options', ...settingAreas.map(([heading]) => heading), 'Examples']);
-		expect(help).toMatch(/Examples:\n(?: {2}sidecar start .*\n)+$/);
+		expect(help).toMatch(/Examples:\n(?: {2}\S*.*sidecar\S* start .*\n)+$/);
 		const [flags = ''] = help.split('Examples:');
 		expect(flags.split('\n').filter((line) => line.length > 80 && line.trim().includes(' '))).toEqual([]);
 	});
@@ -227,9 +227,9 @@ describe('the help', () => {
 			await using run = spawnProcess(process.execPath, [bin, 'get', '--help']);
 			const { stdout } = await run.finished;
 			expect(stdout).toContain('Usage: spock get');
-			expect(stdout).toContain('\n  spock get barista\n');
+			expect(stdout).toMatch(/\n {2}\S.*spock(?:\.js)? get barista\n/);
 			await using failed = spawnProcess(process.execPath, [bin, 'get', 'a', '--socket', '/no/such.sock']);
-			expect((await failed.finished).stderr).toMatch(/^spock: no sidecar .*Start one with `spock start`/);
+			expect((await failed.finished).stderr).toMatch(/^spock: no sidecar .*Start one with `.*spock(?:\.js)? start`/);
 		}
 		expect(await helpOf()).not.toMatch(/^(?:Other commands|Commands):/m);
 	});
@@ -240,7 +240,7 @@ it('every example of the help is a command with flags that it has', async () => 
 		await using run = runSidecar([...path.split(' '), '--help']);
 		const { stdout } = await run.finished;
 		for (const line of lines) {
-			expect(stdout).toContain(line);
+			expect(stdout).toContain(line.slice(line.indexOf('sidecar ') + 'sidecar'.length));
 			for (const [flag] of line.split(' -- ')[0]?.matchAll(/--[a-z-]+/g) ?? []) expect(stdout).toContain(`  ${flag}`);
 		}
 	}

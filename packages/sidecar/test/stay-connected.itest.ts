@@ -106,7 +106,7 @@ describe('a command that stays connected', () => {
 		here.answers[func] = refusal('OVERLOADED', true);
 		await using command = runSidecar([...name.split(' '), 'barista', '--socket', here.place.path]);
 		const { exitCode, stderr } = await command.finished;
-		const help = 'sidecar: causes and what to do: docs/reference/errors.md#overloaded\n';
+		const help = 'sidecar: causes and what to do: packages/client/docs/reference/errors.md#overloaded\n';
 		expect([exitCode, stderr]).toEqual([1, `sidecar: OVERLOADED: a scripted OVERLOADED\n${help}`]);
 	});
 

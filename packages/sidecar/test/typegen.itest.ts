@@ -1,7 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { type ProcessResult, runSidecar, startSidecar, type TempSocket, tempSocket } from '@spock/testkit';
+import {
+	type ProcessResult,
+	runSidecar,
+	startSidecar,
+	type TempSocket,
+	tempSocket,
+	withPlainCommands,
+} from '@spock/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 const YAML = `
@@ -42,7 +49,7 @@ describe('sidecar typegen', () => {
 		const args = ['--services', 'services.yaml', '--out', 'checked.ts'];
 		const missing = await typegen(...args, '--check');
 		expect(missing).toMatchObject({ exitCode: 1, stdout: '' });
-		expect(missing.stderr).toBe(
+		expect(withPlainCommands(missing.stderr)).toBe(
 			'sidecar: checked.ts does not exist: generate it with `sidecar typegen --services services.yaml --out checked.ts`\n',
 		);
 		expect(existsSync(path('checked.ts'))).toBe(false);

@@ -39,6 +39,7 @@ export {
 	sidecarBin,
 	spawnProcess,
 	startSidecar,
+	withPlainCommands,
 } from './spawn-sidecar.ts';
 export { type SteadyCall, SteadyCalls } from './steady-calls.ts';
 export { TcpGate } from './tcp-gate.ts';

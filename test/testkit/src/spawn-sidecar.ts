@@ -108,6 +108,16 @@ export function runSidecar(
 	return spawnProcess(process.execPath, [bin, ...args], options);
 }
 
+/**
+ * Output of a command, where the commands that it advises, between backticks, are `sidecar …`, without what says which sidecar is asked: how it
+ * is called, and where, is another matter than what is advised.
+ */
+export function withPlainCommands(output: string): string {
+	return output.replaceAll(/`(?:node |npx )\S*sidecar(?:\.js)? ([^`]*)`/g, (_, command: string) => {
+		return `\`sidecar ${command.replaceAll(/ --(?:socket|connect|token-file|tls-\w+) \S+/g, '')}\``;
+	});
+}
+
 /** Why a start has failed, as the last line of its log says; undefined if that is another line. */
 export function reasonIn(log: string): string | undefined {
 	const last = JSON.parse(log.trim().split('\n').at(-1) || '{}') as {

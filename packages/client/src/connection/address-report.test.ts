@@ -19,7 +19,7 @@ describe('the report of what is at an address', () => {
 			'nothing',
 			failed('ENOENT'),
 			'nothing',
-			/^there is nothing at that path: start a sidecar \(`sidecar start --socket \/s\/a`; in a pod check that its container runs and mounts the same volume\)$/,
+			/^there is nothing at that path: start a sidecar \(`npx @spock\/sidecar start --socket \/s\/a`; in a pod check that its container runs and mounts the same volume\)$/,
 		],
 		['no directory', failed('ENOENT'), 'no directory', /directory \/s does not exist/],
 		['no permission', failed('EACCES'), 'no permission', /fsGroup/],
@@ -50,7 +50,7 @@ describe('the report of what is at an address', () => {
 			address: '127.0.0.1:7',
 			found: 'not listening',
 			sentence: expect.stringMatching(
-				/^no process listens there: start a sidecar \(`sidecar start --listen 127\.0\.0\.1:7`; in a pod check that its container runs\)$/,
+				/^no process listens there: start a sidecar \(`npx @spock\/sidecar start --listen 127\.0\.0\.1:7`; in a pod check that its container runs\)$/,
 			),
 		});
 		expect(reportAddress(address, failed('EACCES')).found).toBe('unreachable');

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { SpockError } from '@spock/protocol';
-import { causesOf, messageOf } from '@spock/protocol/internal';
+import { causesOf, messageOf, shellWord } from '@spock/protocol/internal';
 import { formatAddress, lstatOf, type SocketAddress, UNTRUSTED_DIRECTORY } from '@spock/protocol/node';
 
 /** What is at a path, as far as this process can see. */
@@ -60,7 +60,7 @@ function explain(
 	const isPath = 'path' in address;
 	// It must be right on a developer's machine and in a container, since a library does not ask where it runs.
 	const inPod = `in a pod check that its container runs${isPath ? ' and mounts the same volume' : ''}`;
-	const start = `start a sidecar (\`sidecar start --${isPath ? 'socket' : 'listen'} ${name}\`; ${inPod})`;
+	const start = `start a sidecar (\`npx @spock/sidecar start --${isPath ? 'socket' : 'listen'} ${shellWord(name)}\`; ${inPod})`;
 	const found = isPath ? look(name) : undefined;
 	if (code === UNTRUSTED_DIRECTORY) return ['untrusted directory', messageOf(lastError)];
 	if (found === 'no directory') {

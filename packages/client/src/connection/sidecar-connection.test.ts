@@ -289,7 +289,7 @@ describe('calls without a connection', () => {
 		expect(ended).toEqual([100, 300]);
 		await expect(short).rejects.toMatchObject({
 			code: 'TIMEOUT',
-			message: expect.stringContaining('`sidecar start --socket '),
+			message: expect.stringContaining('`npx @spock/sidecar start --socket '),
 			details: { sent: false },
 		});
 		await diplomat.close();

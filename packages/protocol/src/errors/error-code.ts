@@ -1,3 +1,5 @@
+import { DOCUMENTATION } from './documentation.ts';
+
 /**
  * The codes that travel in failures, and whether trying again can help. What each means stands apart, in {@link errorCodes}, so that
  * the bundle of a program which only makes errors leaves the prose out.
@@ -43,11 +45,11 @@ export function isWireErrorCode(code: unknown): code is WireErrorCode {
 }
 
 /**
- * The section of the documentation about a code, with its causes and what to do, such as `docs/reference/errors.md#no_such_service`:
- * a file of the repository.
+ * The section of the documentation about a code, with its causes and what to do, such as
+ * `node_modules/@spock/client/docs/reference/errors.md#no_such_service`.
  */
 export function errorHelp(code: ErrorCode): string {
-	return `docs/reference/errors.md#${code.toLowerCase()}`;
+	return `${DOCUMENTATION}/reference/errors.md#${code.toLowerCase()}`;
 }
 
 /** What is known of one code. */

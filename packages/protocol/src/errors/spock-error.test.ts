@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 import { describe, expect, it } from 'vitest';
 
-import { errorCodes, isWireErrorCode } from './error-code.ts';
+import { errorCodes, errorHelp, isWireErrorCode } from './error-code.ts';
 import { SpockError } from './spock-error.ts';
 
 describe('SpockError', () => {
@@ -33,7 +33,7 @@ describe('SpockError', () => {
 
 	it('leads to the section about its code, which a console shows and the wire leaves out', () => {
 		const error = new SpockError('NO_SUCH_SERVICE', 'no instance', { details: { service: 'x' } });
-		const help = 'docs/reference/errors.md#no_such_service';
+		const help = 'node_modules/@spock/client/docs/reference/errors.md#no_such_service';
 		expect(error.details.help).toBe(help);
 		expect(inspect(error)).toContain(`details: { service: 'x', help: '${help}' }`);
 		expect(JSON.stringify(error.toWire())).not.toContain('help');
@@ -44,7 +44,7 @@ describe('SpockError', () => {
 	it('is not led astray by details of any name that come over the wire', () => {
 		const details = JSON.parse('{"__proto__":{"help":"evil"},"constructor":1}');
 		const error = SpockError.fromWire({ code: 'OVERLOADED', message: 'm', details });
-		expect(error.details.help).toBe('docs/reference/errors.md#overloaded');
+		expect(error.details.help).toBe(errorHelp('OVERLOADED'));
 		expect(Object.keys(error.details)).toEqual(['__proto__', 'constructor']);
 		const own = SpockError.fromWire({ code: 'OVERLOADED', message: 'm', details: { help: 'of a peer' } });
 		expect(own.details.help).toBe('of a peer');

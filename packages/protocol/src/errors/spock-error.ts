@@ -27,7 +27,8 @@ export interface SpockErrorOptions {
 /** The details of a {@link SpockError}: facts for programs, and for people where to read on. */
 export interface ErrorDetails extends Readonly<Record<string, unknown>> {
 	/**
-	 * The section of the documentation about the code, such as `docs/reference/errors.md#no_such_service`. Inherited: consoles show
+	 * The section of the documentation about the code, such as
+	 * `node_modules/@spock/client/docs/reference/errors.md#no_such_service`. Inherited: consoles show
 	 * it, and JSON leaves it out, so that it neither travels nor fills a log.
 	 */
 	readonly help: string;

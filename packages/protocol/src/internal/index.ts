@@ -1,4 +1,5 @@
 // Shared by the packages of this repository; outside semver.
+export { DOCUMENTATION } from '../errors/documentation.ts';
 export { memberText, withPayloadText } from '../events/member-text.ts';
 export { causesOf, type ErrorLike, messageOf } from '../foundation/error-message.ts';
 export { HOST_LENGTH_MAX, isHost } from '../foundation/host.ts';
@@ -42,4 +43,5 @@ export {
 	stringOption,
 	wrongType,
 } from './option-validators.ts';
+export { shellWord } from './shell-word.ts';
 export { TextMemo, type TextMemoOptions } from './text-memo.ts';

@@ -8,7 +8,8 @@ import {
 	type OutputConfiguration,
 } from 'commander';
 
-import { COMMAND_NAMES } from './output/command-name.ts';
+import { COMMAND_NAMES, typedCommand } from './output/command-name.ts';
+import { withDocumentation } from './output/documentation.ts';
 
 /** Wider lines are hard to read. */
 const HELP_WIDTH_MAX = 120;
@@ -33,7 +34,8 @@ export const helpFormat: HelpConfiguration = {
 		return helper.displayWidth(term) > termWidth ? `  ${term}\n${format('')}` : format(term);
 	},
 	optionDescription: ({ description, argChoices }) =>
-		argChoices === undefined ? description : `${description} (choices: ${argChoices.join(', ')})`,
+		withDocumentation(argChoices === undefined ? description : `${description} (choices: ${argChoices.join(', ')})`),
+	argumentDescription: ({ description }) => withDocumentation(description),
 	styleTitle: (title) => styleText('bold', title, { validateStream: false }),
 };
 
@@ -56,7 +58,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 
 const OTHERS = 'Other commands:';
 
-/** What to type, by command; `sidecar` stands for the name by which it was called. */
+/** What to type, by command; `sidecar` stands for what is typed where it was called. */
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
 	start: [
 		'sidecar start --services services.yaml',
@@ -99,10 +101,7 @@ export function completeHelp(program: Command): void {
 		const command = path
 			.split(' ')
 			.reduce<Command | undefined>((parent, name) => parent?.commands.find((child) => child.name() === name), program);
-		command?.addHelpText(
-			'after',
-			`\n${titleOf(lines)}\n${lines.map((line) => `  ${named(line, program)}`).join('\n')}`,
-		);
+		command?.addHelpText('after', `\n${titleOf(lines)}\n${lines.map((line) => `  ${typed(line)}`).join('\n')}`);
 	}
 }
 
@@ -110,6 +109,6 @@ function titleOf(lines: readonly string[]): string {
 	return lines.length === 1 ? 'Example:' : 'Examples:';
 }
 
-function named(line: string, program: Command): string {
-	return line.replaceAll(`${COMMAND_NAMES[0]} `, `${program.name()} `);
+function typed(line: string): string {
+	return line.replaceAll(`${COMMAND_NAMES[0]} `, () => `${typedCommand()} `);
 }

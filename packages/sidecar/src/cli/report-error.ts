@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from 'commander';
 
+import { typedCommand } from './output/command-name.ts';
 import { reportFailureAsJson } from './output/error-json.ts';
 import { CommandError, EXIT, reportFailure } from './output/output.ts';
 import { isStartPretty, reportStartFailure } from './start/start-failure.ts';
@@ -25,7 +26,7 @@ export function reportError(error: unknown, args: readonly string[], program: Co
 
 /** The command line that shows the help of the command which these arguments name. */
 function helpOf(program: Command, args: readonly string[]): string {
-	const names = [program.name()];
+	const names = [typedCommand()];
 	let command: Command | undefined = program;
 	for (const arg of args) {
 		command = command.commands.find((child) => child.name() === arg);

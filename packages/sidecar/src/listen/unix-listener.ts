@@ -175,7 +175,7 @@ async function clearStaleSocket(path: string, aside: string, occupied: string): 
 		throw Object.assign(new Error(message), { code: 'ENOTSOCK' });
 	}
 	if (!(await isStale(path))) {
-		throw new Error(occupied);
+		throw Object.assign(new Error(occupied), { code: 'EEXIST', path });
 	}
 	await rename(path, aside);
 	const moved = await lstat(aside);
@@ -231,10 +231,7 @@ export async function lstatIfThere(path: string): Promise<Stats | undefined> {
 function alreadyListens(path: string, flag: string = DEFAULT_FLAG): string {
 	const taken = `a process already listens at ${path}: stop it`;
 	if (flag !== DEFAULT_FLAG) return `${taken}, or choose another path with ${flag}`;
-	return (
-		`${taken}, take its place with --take-over, or choose another path with --socket ` +
-		`(\`sidecar status --socket ${path}\` shows what it is)`
-	);
+	return `${taken}, take its place with --take-over, or choose another path with --socket`;
 }
 
 function lostName(next: string): string {

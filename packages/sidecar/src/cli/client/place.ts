@@ -14,7 +14,7 @@ export interface Place {
 export function placeOf(env: Readonly<Record<string, string | undefined>>): Place {
 	const isSet = (name: string): boolean => env[name] !== undefined && env[name] !== '';
 	return {
-		...{ isPod: isSet('KUBERNETES_SERVICE_HOST'), command: typedCommand(env) },
+		...{ isPod: isSet('KUBERNETES_SERVICE_HOST'), command: typedCommand({ env }) },
 		hasConsul: isSet('CONSUL_HTTP_ADDR'),
 	};
 }

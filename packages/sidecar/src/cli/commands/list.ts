@@ -4,7 +4,7 @@ import { queryLabel } from '@spock/protocol/internal';
 
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
-import { typedCommand } from '../output/command-name.ts';
+import { commandLine } from '../output/command-name.ts';
 import { print } from '../output/output.ts';
 import { type Cell, type Look, lookOf, Page, printPage, type Style, styled } from '../output/page.ts';
 import { warnStale } from './ask.ts';
@@ -45,7 +45,7 @@ export async function list(flags: ListFlags): Promise<void> {
 		if (reply.source === 'last-known-good') warnStale(reply.ageMs);
 		const isComplete = services.every(({ name }) => healths.has(name));
 		if (isComplete || !process.stderr.isTTY) return;
-		const hint = `a service without health is not watched here; \`${typedCommand()} list --health\` looks up each\n`;
+		const hint = `a service without health is not watched here; \`${commandLine('list', '--health')}\` looks up each\n`;
 		process.stderr.write(lookOf(process.stderr).paint('dim', hint));
 	});
 }
@@ -54,7 +54,7 @@ export async function list(flags: ListFlags): Promise<void> {
 export function nothingListed(): string {
 	return (
 		'no services: none is registered, or the ACL token may not read any; ' +
-		`\`${typedCommand()} status\` shows which registry is asked\n`
+		`\`${commandLine('status')}\` shows which registry is asked\n`
 	);
 }
 

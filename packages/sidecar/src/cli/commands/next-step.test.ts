@@ -9,6 +9,7 @@ const calledAs = process.argv[1] as string;
 
 beforeEach(() => {
 	process.argv[1] = '/usr/local/bin/spock';
+	vi.stubEnv('PATH', '/usr/local/bin');
 	vi.stubEnv('npm_command', undefined);
 });
 
@@ -26,7 +27,9 @@ const client = {
 
 it('what to type next has the name by which the command was called', async () => {
 	expect(await nextStep(client, { service: 'barista' }, {})).toMatch(/^`spock explain barista` /);
-	expect(await nextStep(client, { service: 'barista', peer: 'east' }, {})).toMatch(/^`spock explain`/);
+	expect(await nextStep(client, { service: 'barista', peer: 'east' }, {})).toMatch(
+		/^`spock explain barista --peer east` /,
+	);
 	expect(await nextStep(client, { service: 'barrista' }, {})).toContain('`spock list`');
 	expect(await nextKeyStep(client, { key: 'app/limit' }, {})).toContain('`spock kv get --prefix app/`');
 	expect(nothingListed()).toContain('`spock status`');

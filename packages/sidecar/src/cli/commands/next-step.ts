@@ -2,7 +2,7 @@ import type { CallOptions, Diplomat } from '@spock/client';
 import { entriesOf, type KeyQuery, type ServiceQuery } from '@spock/protocol';
 import { nearestName, queryMembers } from '@spock/protocol/internal';
 
-import { typedCommand } from '../output/command-name.ts';
+import { commandLine } from '../output/command-name.ts';
 import { printable } from '../output/output.ts';
 
 /**
@@ -12,14 +12,14 @@ import { printable } from '../output/output.ts';
 export async function nextStep(client: Diplomat, query: ServiceQuery, options: CallOptions): Promise<string> {
 	const { service, tags, datacenter, peer } = query;
 	// What a peer exports is in no list here.
-	if (peer !== undefined) return `\`${typedCommand()} explain\`, with the same flags, shows why`;
+	if (peer !== undefined) return `\`${commandLine('explain', service, ...queryWords(query))}\` shows why`;
 	const namesIn = (where: { readonly datacenter?: string }): Promise<string[]> =>
 		client
 			.request('listServices', where, options)
 			.then(({ services }) => services.map(({ name }) => name))
 			.catch(() => []);
 	const names = await namesIn(datacenter === undefined ? {} : { datacenter });
-	const explain = `\`${typedCommand()} explain ${printable(service)}\``;
+	const explain = `\`${printable(commandLine('explain', service))}\``;
 	if (names.includes(service)) {
 		const given = queryMembers.filter(({ role, of }) => role === 'condition' && of(query) !== undefined);
 		const flags = given.map(({ flag }) => `--${flag}`);
@@ -32,11 +32,22 @@ export async function nextStep(client: Diplomat, query: ServiceQuery, options: C
 	}
 	const meant = nearestName(service, names);
 	const question = meant === undefined ? '' : `did you mean "${printable(meant)}"? `;
-	return `${question}\`${typedCommand()} list\` shows the names${tags === undefined ? '' : ' and their tags'}`;
+	return `${question}\`${commandLine('list')}\` shows the names${tags === undefined ? '' : ' and their tags'}`;
 }
 
-/** What a shell does not take apart. */
-const PLAIN_WORD = /^[\w./-]+$/;
+/** The flags of a query. */
+function queryWords(query: ServiceQuery): string[] {
+	return queryMembers.flatMap(({ flag, of }) => {
+		const value = of(query);
+		if (value === undefined) return [];
+		const values = typeof value === 'string' ? [value] : Array.isArray(value) ? value : pairsOf(value);
+		return values.flatMap((one: string) => [`--${flag}`, one]);
+	});
+}
+
+function pairsOf(value: object): string[] {
+	return Object.entries(value).map(([name, one]) => `${name}=${one}`);
+}
 
 /**
  * The same for a key that does not exist: the key that was most likely meant, and the command that shows its neighbours; undefined if there
@@ -60,8 +71,9 @@ export async function nextKeyStep(
 	const meant = nearestName(key, names);
 	const question = meant === undefined ? [] : [`did you mean ${printable(JSON.stringify(meant))}?`];
 	const shown = beside.length > 0 ? folder : (meant?.slice(0, meant.lastIndexOf('/') + 1) ?? '');
-	const at = datacenter === undefined ? '' : ` --datacenter ${datacenter}`;
-	const command = `${typedCommand()} kv get --prefix ${shown}${at}`;
-	const hint = PLAIN_WORD.test(shown) ? [`\`${command}\` shows the keys beside it`] : [];
+	const at = datacenter === undefined ? [] : ['--datacenter', datacenter];
+	const command = commandLine('kv', 'get', '--prefix', shown, ...at);
+	// One that a terminal cannot show as it is cannot be pasted.
+	const hint = shown !== '' && printable(command) === command ? [`\`${command}\` shows the keys beside it`] : [];
 	return question.length + hint.length === 0 ? undefined : [...question, ...hint].join(' ');
 }

@@ -5,6 +5,7 @@ import { parseServicesFile, ServicesFileError } from '@spock/discovery';
 
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
+import { commandLine } from '../output/command-name.ts';
 import { formatDuration } from '../output/figures.ts';
 import { CommandError, EXIT, print, printable } from '../output/output.ts';
 
@@ -96,11 +97,10 @@ function write(file: string, text: string, count: number): void {
 	print(`${file} is written: ${count} services`);
 }
 
-function outdated({ services, socket, connect }: TypegenFlags, out: string, difference: string | undefined): Error {
+function outdated({ services }: TypegenFlags, out: string, difference: string | undefined): Error {
 	const what = difference === undefined ? 'does not exist' : 'is out of date';
-	const given = { '--services': services, '--socket': socket, '--connect': connect };
-	const from = Object.entries(given).map(([flag, value]) => (value === undefined ? '' : `${flag} ${value} `));
-	const how = `generate it with \`sidecar typegen ${from.join('')}--out ${out}\``;
+	const from = services === undefined ? [] : ['--services', services];
+	const how = `generate it with \`${commandLine('typegen', ...from, '--out', out)}\``;
 	return new CommandError(EXIT.failure, `${out} ${what}: ${how}${difference === undefined ? '' : `\n${difference}`}`);
 }
 

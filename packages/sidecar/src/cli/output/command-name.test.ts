@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { commandName, typedCommand } from './command-name.ts';
+import { commandName, targetWords, typedCommand } from './command-name.ts';
 
 it('the name is that of the link or file by which the command was called', () => {
 	expect(commandName('/usr/local/bin/spock')).toBe('spock');
@@ -11,7 +11,23 @@ it('the name is that of the link or file by which the command was called', () =>
 	expect(commandName('')).toBe('sidecar');
 });
 
-it('a command to type begins with npx only where a package manager started this one', () => {
-	expect(typedCommand({})).toBe(commandName());
-	expect(typedCommand({ npm_command: 'exec' })).toBe(`npx --no-install ${commandName()}`);
+it('a command is typed as this one was started: by its name, its file, or npx', () => {
+	const env = { PATH: '/usr/bin:/usr/local/bin' };
+	const directory = '/home/ann/shop app';
+	const typed = (path: string, more = {}): string => typedCommand({ env: { ...env, ...more }, path, directory });
+	expect(typed('/usr/local/bin/spock')).toBe('spock');
+	expect(typed('/home/ann/shop app/node_modules/.bin/sidecar')).toBe('node_modules/.bin/sidecar');
+	expect(typed('/home/ann/shop app/node_modules/@spock/sidecar/bin/sidecar.js')).toBe(
+		'node node_modules/@spock/sidecar/bin/sidecar.js',
+	);
+	expect(typed('/home/ann/my tools/bin/sidecar')).toBe(`'/home/ann/my tools/bin/sidecar'`);
+	// Where a package manager started it. By the name of the package: without it, that of the command is another one's at the registry.
+	expect(typed('/home/ann/shop app/node_modules/.bin/sidecar', { npm_command: 'exec' })).toBe('npx @spock/sidecar');
+	expect(typed('/app/test.js')).toBe('sidecar');
+});
+
+it('an advised command asks the sidecar that this one was started to ask', () => {
+	const args = ['get', 'web', '--socket', '/a b', '--tag', 'v2', '--token-file=t', '--json', '--', '--connect', 'x:1'];
+	expect(targetWords(args)).toEqual(['--socket', '/a b', '--token-file', 't']);
+	expect(targetWords(['get', '--socket'])).toEqual([]);
 });

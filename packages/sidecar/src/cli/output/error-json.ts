@@ -1,5 +1,6 @@
 import { SpockError } from '@spock/protocol';
 
+import { errorPage } from './documentation.ts';
 import { CommandError, EXIT } from './output.ts';
 
 /** A failure of a command for programs, as `--json` prints it: one line on stderr. */
@@ -31,7 +32,7 @@ export function errorAsJson(error: unknown, help?: string): ErrorJson {
 	const { code, retryable, details } = factsOf(error);
 	const message = error.message.startsWith(`${code}: `) ? error.message.slice(code.length + 2) : error.message;
 	const more = SpockError.is(cause) ? cause.details['help'] : exitCode === EXIT.usage ? help : undefined;
-	return { code, message, exitCode, retryable, details, ...(typeof more === 'string' && { help: more }) };
+	return { code, message, exitCode, retryable, details, ...(typeof more === 'string' && { help: errorPage(more) }) };
 }
 
 function factsOf({ exitCode, cause, code }: CommandError): Pick<ErrorJson, 'code' | 'retryable' | 'details'> {

@@ -2,6 +2,7 @@ import { type ErrorCode, errorHelp, SpockError } from '@spock/protocol';
 import { messageOf } from '@spock/protocol/internal';
 
 import { commandName } from './command-name.ts';
+import { errorPage, withDocumentation } from './documentation.ts';
 
 /** What a script reads from the command's exit code. */
 export const EXIT: Readonly<Record<'ok' | 'failure' | 'usage' | 'noSidecar', number>> = Object.freeze({
@@ -70,7 +71,8 @@ export function print(text: string): void {
 /** Says on stderr why a command has failed. Gives the exit code. */
 export function reportFailure(error: unknown): number {
 	if (error instanceof CommandError) {
-		process.stderr.write(`${commandName()}: ${printableLines(error.message)}\n${helpLine(error)}`);
+		const message = withDocumentation(error.message);
+		process.stderr.write(`${commandName()}: ${printableLines(message)}\n${helpLine(error)}`);
 		return error.exitCode;
 	}
 	const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -86,7 +88,7 @@ const EXPLAINED: readonly ErrorCode[] = [
 
 function helpLine({ cause }: CommandError): string {
 	if (!SpockError.is(cause) || !EXPLAINED.includes(cause.code)) return '';
-	return `${commandName()}: causes and what to do: ${errorHelp(cause.code)}\n`;
+	return `${commandName()}: causes and what to do: ${errorPage(errorHelp(cause.code))}\n`;
 }
 
 /**

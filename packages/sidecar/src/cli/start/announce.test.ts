@@ -1,3 +1,5 @@
+import { resolve } from 'node:path';
+
 import { describe, expect, it } from 'vitest';
 
 import { typedCommand } from '../output/command-name.ts';
@@ -22,6 +24,10 @@ describe('the command to try a sidecar with', () => {
 			{ ...GUARDED, tokenFile: undefined, tokenOnSocket: true, addresses: ['/s'] },
 			undefined,
 		],
+		['a path in the directory', { ...OPEN, addresses: ['x.sock'] }, ` --socket ${resolve('x.sock')}`],
+		['a path with a space', { ...OPEN, addresses: ['/a b'] }, ` --socket '/a b'`],
+		// A log line would show its quote in another way.
+		['a path with a quote', { ...OPEN, addresses: ['/a"'] }, undefined],
 		['a port', { ...OPEN, addresses: ['127.0.0.1:1'] }, ' --connect 127.0.0.1:1'],
 		['a port with a token', { ...GUARDED, addresses: ['127.0.0.1:1'] }, ' --connect 127.0.0.1:1 --token-file /t'],
 		[
@@ -34,6 +40,6 @@ describe('the command to try a sidecar with', () => {
 		['every address of IPv6', { ...OPEN, addresses: ['[::]:1'] }, undefined],
 	])('%s', (_name, settings, flags) => {
 		const command = flags === undefined ? undefined : `${typedCommand()} get barista${flags}`;
-		expect(tryItCommand('barista', settings)).toBe(command);
+		expect(tryItCommand(['get', 'barista'], settings)).toBe(command);
 	});
 });

@@ -1,4 +1,7 @@
+import { resolve } from 'node:path';
+
 import type { Backend, LocalBackend } from '@spock/discovery';
+import { shellWord } from '@spock/protocol/internal';
 import type { Logger } from 'pino';
 
 import { SIDECAR_VERSION } from '../../foundation/version.ts';
@@ -25,16 +28,20 @@ export function announce(
 		names.length === 0 ? 'no services configured; use --services FILE' : 'services configured',
 	);
 	const [first] = names;
-	if (first === undefined) return;
+	const command = first === undefined ? undefined : tryItCommand(['get', first], tryItSettings(settings, addresses));
+	if (command !== undefined) log.info({ command }, 'try it');
+}
+
+/** What decides how a sidecar with these settings is asked, where it listens at these addresses. */
+export function tryItSettings(settings: Settings, addresses: readonly string[]): TryItSettings {
 	const tokenFile = settings.tokenFile.value;
-	const command = tryItCommand(first, {
+	return {
 		addresses,
 		isDefault: settings.socket.origin === 'default' && settings.listen.value === undefined,
 		hasToken: tokenFile !== undefined || settings.token.value !== undefined,
 		tokenFile,
 		tokenOnSocket: settings.tokenOnSocket.value,
-	});
-	if (command !== undefined) log.info({ command }, 'try it');
+	};
 }
 
 /** What decides how a sidecar is asked. */
@@ -48,18 +55,28 @@ export interface TryItSettings {
 	readonly tokenOnSocket: boolean;
 }
 
-/** A command that looks a service up, to be pasted into a shell; undefined where none works without knowing more. */
-export function tryItCommand(service: string, settings: TryItSettings): string | undefined {
+/** An address that is no path. */
+const HOST_AND_PORT = /^[^/]+:\d+$|^tls:\/\//;
+
+/** What JSON, and with it a log line, writes in another way. */
+const ESCAPED = /["\\\p{Cc}]/u;
+
+/**
+ * A command that asks this sidecar, to be pasted into a shell from a log line; undefined where none works without knowing more, or where a
+ * log line would not show it as it is.
+ */
+export function tryItCommand(words: readonly string[], settings: TryItSettings): string | undefined {
 	const { addresses, isDefault, hasToken, tokenFile, tokenOnSocket } = settings;
 	const [address = ''] = addresses;
-	const isPath = address.startsWith('/');
+	const isPath = !HOST_AND_PORT.test(address);
 	// With TLS it needs the authority's certificate, which only the clients know.
 	if (!isPath && !isReachable(address)) return undefined;
 	const wantsToken = isPath ? tokenOnSocket : hasToken;
 	if (wantsToken && tokenFile === undefined) return undefined;
-	const where = isDefault ? '' : isPath ? ` --socket ${address}` : ` --connect ${address}`;
-	const token = wantsToken ? ` --token-file ${tokenFile}` : '';
-	return `${typedCommand()} get ${service}${where}${token}`;
+	const where = isDefault ? [] : [isPath ? '--socket' : '--connect', isPath ? resolve(address) : address];
+	const token = wantsToken && tokenFile !== undefined ? ['--token-file', resolve(tokenFile)] : [];
+	const command = [typedCommand(), ...[...words, ...where, ...token].map(shellWord)].join(' ');
+	return ESCAPED.test(command) ? undefined : command;
 }
 
 function isReachable(address: string): boolean {

@@ -9,8 +9,9 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { LimitedLog } from '../log/limited-log.ts';
+import { typedCommand } from '../output/command-name.ts';
 import { resolveSettings } from '../settings/resolve-settings.ts';
-import { type EventsReporting, eventsOf, publishCommand } from './events.ts';
+import { type EventsReporting, eventsOf } from './events.ts';
 
 /** No service is asked for. */
 const NO_SOURCE = {} as ServiceSource;
@@ -104,10 +105,11 @@ describe('where events go', () => {
 	}
 
 	it('is said once the log is open, with a command for a shell', async () => {
-		expect(await said(PATH)).toMatchObject([{ directory, command: publishCommand(PATH), msg: 'taking events' }]);
-		expect(publishCommand(PATH)).toBe(
-			`echo '{"id":1,"func":"publish","data":{"stream":"orders","payload":{"total":5}}}' | nc -N -U /uds/s.sock`,
-		);
+		const command = `${typedCommand()} events publish orders 42`;
+		expect(await said(PATH)).toMatchObject([{ directory, command, msg: 'taking events' }]);
+		// To a stream that may be written to.
+		const limited = await said(PATH, { SPOCK_EVENTS_STREAMS: 'audit,bills', SPOCK_SOCKET: PATH });
+		expect(limited.slice(1)).toMatchObject([{ command: `${typedCommand()} events publish audit 42 --socket ${PATH}` }]);
 	});
 
 	it('is said without one where there is no socket, or a token is wanted there', async () => {

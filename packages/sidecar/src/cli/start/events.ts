@@ -8,6 +8,7 @@ import type { EventsOptions } from '../../lifecycle/sidecar-options.ts';
 import { eventsLog } from '../log/events-log.ts';
 import type { LimitedLog } from '../log/limited-log.ts';
 import { givenSettings, namedAsGiven, type Settings } from '../settings/settings.ts';
+import { tryItCommand, tryItSettings } from './announce.ts';
 import { storesElsewhere } from './event-stores/event-stores.ts';
 
 /** Settings that mean nothing without `--events`. */
@@ -68,8 +69,7 @@ export async function eventsOf(settings: Settings, reporting: EventsReporting): 
 		import('@spock/events'),
 	]);
 	const { socket } = reporting;
-	// No command where the socket wants a token. What it needs: https://man.openbsd.org/nc
-	const command = socket === undefined || settings.tokenOnSocket.value ? undefined : publishCommand(socket);
+	const command = socket === undefined ? undefined : publishCommand(settings, socket);
 	const said = { directory, ...(command !== undefined && { command }) };
 	const { openFailed, endFailed, opened, storeUnusable, ...log } = eventsLog(reporting.log, reporting.limited, said);
 	const observer = observeAll<EventsObserver>([log, ...reporting.observers]);
@@ -110,8 +110,9 @@ function limitsOf(settings: Settings): EventServiceLimits {
 	};
 }
 
-/** A line for a shell that publishes an event. */
-export function publishCommand(path: string): string {
-	const frame = { id: 1, func: 'publish', data: { stream: 'orders', payload: { total: 5 } } };
-	return `echo '${JSON.stringify(frame)}' | nc -N -U ${path}`;
+/** A command that publishes an event, to be pasted into a shell; undefined where none works without knowing more. */
+function publishCommand(settings: Settings, socket: string): string | undefined {
+	const [stream = 'orders'] = settings.eventsStreams.value ?? [];
+	// A payload without quotes, which the log line would write in another way.
+	return tryItCommand(['events', 'publish', stream, '42'], tryItSettings(settings, [socket]));
 }

@@ -1,3 +1,4 @@
+import { commandLine, targetWords } from '../output/command-name.ts';
 import { CommandError, EXIT, reportFailure } from '../output/output.ts';
 
 /** What the system says where the place that a setting names can not be used at all: another start changes nothing. */
@@ -19,10 +20,14 @@ const WRONG_PLACES: ReadonlySet<unknown> = new Set([
 export function startFailure(error: unknown): CommandError {
 	if (error instanceof CommandError) return error;
 	const { message, cause } = error as Error;
-	const code = (cause as { readonly code?: unknown } | undefined)?.code;
+	const { code, path } = (cause ?? {}) as { readonly code?: unknown; readonly path?: unknown };
 	// A RangeError or TypeError names an option.
 	const isSetting = WRONG_PLACES.has(code) || error instanceof RangeError || error instanceof TypeError;
-	return new CommandError(isSetting ? EXIT.usage : EXIT.failure, message, { cause: error });
+	const isTaken = code === 'EEXIST' && typeof path === 'string';
+	const isGiven = targetWords(process.argv.slice(2)).includes('--socket');
+	const status = isTaken ? commandLine('status', ...(isGiven ? [] : ['--socket', path])) : undefined;
+	const more = status === undefined ? '' : ` (\`${status}\` shows what it is)`;
+	return new CommandError(isSetting ? EXIT.usage : EXIT.failure, `${message}${more}`, { cause: error });
 }
 
 /** Whether the log of a start is for people, as far as flags and variables say that are not read as settings yet. */

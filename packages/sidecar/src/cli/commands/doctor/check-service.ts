@@ -2,7 +2,7 @@ import type { ExplainReply, InstanceExplanation } from '@spock/protocol';
 import { queryLabel } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
-import { typedCommand } from '../../output/command-name.ts';
+import { commandLine } from '../../output/command-name.ts';
 import { formatCount, formatDuration } from '../../output/figures.ts';
 import { type Finding, failed, ok, warning } from './diagnosis.ts';
 
@@ -42,7 +42,7 @@ export function checkInstances({ service, instances, instanceCount, panic }: Exp
 	const out = instances.filter(({ included }) => !included);
 	const ill = served.filter(({ status }) => status !== 'passing');
 	const text = `${served.length} of ${instances.length} get work`;
-	const explain = `\`${typedCommand()} explain ${service}\` shows all`;
+	const explain = `\`${commandLine('explain', service)}\` shows all`;
 	const shown = instanceCount > instances.length ? `, of ${instanceCount}` : '';
 	const worst = [...out, ...ill];
 	if (worst.length === 0) return ok('instances', `${text}${shown}, all of them healthy`);

@@ -5,7 +5,7 @@ import { queryMembers } from '@spock/protocol/internal';
 import { type Place, placeOf } from '../../client/place.ts';
 import { type ClientFlags, type SidecarTarget, targetOf, timeoutOf } from '../../client/sidecar-target.ts';
 import { openClient } from '../../client/with-client.ts';
-import { typedCommand } from '../../output/command-name.ts';
+import { commandLine } from '../../output/command-name.ts';
 import { CommandError, EXIT, print } from '../../output/output.ts';
 import { lookOf, printPage } from '../../output/page.ts';
 import { queryOf } from '../ask.ts';
@@ -35,7 +35,7 @@ export async function doctor(service: string | undefined, flags: ClientFlags): P
 function refuseConditions(flags: object): void {
 	const given = queryMembers.find(({ flag }) => Object.hasOwn(flags, flag));
 	if (given !== undefined)
-		throw new CommandError(EXIT.usage, `--${given.flag} needs a service: ${typedCommand()} doctor SERVICE`);
+		throw new CommandError(EXIT.usage, `--${given.flag} needs a service: ${commandLine('doctor', 'SERVICE')}`);
 }
 
 interface Wanted {
@@ -87,7 +87,7 @@ async function asked(client: Diplomat, { query, timeoutMs, place }: Wanted): Pro
 	const status = await client.request('status', null, options);
 	const known = [checkSidecar(status), checkRegistry(status, place), rights];
 	if (query === undefined || explained === undefined) {
-		return [...known, ...notCheckedFrom('service', `name one: ${place.command} doctor SERVICE`)];
+		return [...known, ...notCheckedFrom('service', `name one: ${commandLine('doctor', 'SERVICE')}`)];
 	}
 	const { reply, error } = explained;
 	// What was known before the rights were lost is served on.

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { inspectLog, type LogReport, NodeFiles } from '@spock/events';
 
-import { typedCommand } from '../../output/command-name.ts';
+import { commandLine } from '../../output/command-name.ts';
 import { CommandError, EXIT, print, printable } from '../../output/output.ts';
 
 /** Of the process that has the log. */
@@ -17,7 +17,7 @@ export async function checkLog(directory: string, flags: { readonly json?: boole
 		throw new CommandError(EXIT.usage, `${directory} is no directory: give that of --events`);
 	}
 	if (await isOwned(directory)) {
-		const message = `a sidecar uses the log in ${directory}: stop it first, or ask it by \`${typedCommand()} events status\``;
+		const message = `a sidecar uses the log in ${directory}: stop it first, or ask it by \`${commandLine('events', 'status')}\``;
 		throw new CommandError(EXIT.failure, message);
 	}
 	const report = await inspectLog(directory, new NodeFiles());

@@ -4,7 +4,7 @@ import { nearestName } from '@spock/protocol/internal';
 
 import type { ClientFlags } from '../../client/sidecar-target.ts';
 import { withClient } from '../../client/with-client.ts';
-import { typedCommand } from '../../output/command-name.ts';
+import { commandLine } from '../../output/command-name.ts';
 import { CommandError, EXIT, print, printable } from '../../output/output.ts';
 import { expectEvents, formatGroup, placeOf } from './show-events.ts';
 
@@ -78,7 +78,7 @@ export async function askOpenLog(client: Diplomat, options: CallOptions): Promis
 /** Throws where nothing is known of a stream; a name that is almost the same is a hint. */
 export function requireStream(stream: string, events: EventsStatus): void {
 	if (isKnownStream(stream, events)) return;
-	const hint = meantStream(stream, events) ?? `\`${typedCommand()} events status\` shows the streams`;
+	const hint = meantStream(stream, events) ?? `\`${commandLine('events', 'status')}\` shows the streams`;
 	throw new CommandError(EXIT.failure, printable(`no such stream: ${stream}; ${hint}`));
 }
 
@@ -122,6 +122,6 @@ function requireGroup(stream: string, group: string, events: EventsStatus): void
 	if (ofStream.length === 0) requireStream(stream, events);
 	const names = ofStream.map((known) => known.group);
 	const meant = nearestName(group, names);
-	const hint = meant === undefined ? `\`${typedCommand()} events groups\` shows them` : `did you mean ${meant}?`;
+	const hint = meant === undefined ? `\`${commandLine('events', 'groups')}\` shows them` : `did you mean ${meant}?`;
 	throw new CommandError(EXIT.failure, printable(`no such group of stream ${stream}: ${group}; ${hint}`));
 }

@@ -5,7 +5,7 @@ import { type PublishData, SpockError } from '@spock/protocol';
 
 import type { ClientFlags } from '../../client/sidecar-target.ts';
 import { withClient } from '../../client/with-client.ts';
-import { typedCommand } from '../../output/command-name.ts';
+import { commandLine } from '../../output/command-name.ts';
 import { CommandError, EXIT, print, printable } from '../../output/output.ts';
 import { askEvents, isKnownStream, meantStream } from './event-groups.ts';
 import { parseExactly } from './exact-json.ts';
@@ -151,7 +151,7 @@ function readJson(text: string, what: string): unknown {
 		return parseExactly(text);
 	} catch (error) {
 		if (error instanceof RangeError) throw new CommandError(EXIT.usage, `${what}: ${error.message}`, { cause: error });
-		const message = `${what} is not JSON: ${(error as Error).message}. Quote it: ${typedCommand()} events publish orders '{"total":5}'`;
+		const message = `${what} is not JSON: ${(error as Error).message}. Quote it: ${commandLine('events', 'publish', 'orders', '{"total":5}')}`;
 		throw new CommandError(EXIT.usage, message, { cause: error });
 	}
 }

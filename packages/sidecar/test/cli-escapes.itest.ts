@@ -188,12 +188,13 @@ describe('what a registry calls things does not steer the terminal', () => {
 			inFlight: 0,
 			rates: null,
 		};
+		const failure = { registries: [{ name: EVIL, since: 0 }], errors: [EVIL], effect: EVIL };
 		const view: StatusView = {
-			overview: { ...facts, ...counts, latency: { boundsMs: [], total: [], recent: [], recentMs: 0 } },
+			overview: { ...facts, ...counts, failure, latency: { boundsMs: [], total: [], recent: [], recentMs: 0 } },
 			services: [
 				{
 					...{ service: EVIL, key: EVIL, state: 'fresh', instances: 1, healthy: 1, readers: 1, revision: 1 },
-					...{ label: EVIL, changedAt: null, staleSince: null, error: EVIL },
+					...{ label: EVIL, changedAt: null, staleSince: null, error: EVIL, problem: 'failing' },
 					found: { addresses: [], tags: [], zones: [], statuses: [] },
 				},
 			],

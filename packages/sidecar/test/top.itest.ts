@@ -81,7 +81,7 @@ describe('sidecar top', () => {
 		const { exitCode, stdout, stderr } = await top.finished;
 		expect([exitCode, stderr]).toEqual([0, '']);
 		expect(stdout).toMatch(
-			/^@spock\/sidecar\/\S+ {2}pid \d+ .*serving, ready.*\nservices\n.*\nbarista .*1\/1.*\ntill .*0\/1/s,
+			/^@spock\/sidecar\/\S+ {2}pid \d+ .*serving, ready.*\nservices\n.*\ntill .*0\/1.*\nbarista .*1\/1/s,
 		);
 		expect(stdout).not.toContain('\u001b');
 		await using json = runSidecar(['top', '--once', '--json'], { env: { SPOCK_ADMIN: here.admin } });
@@ -128,7 +128,7 @@ describe('sidecar top', () => {
 		await waitFor('the services', () => top.stdout().includes('barista'));
 		expect(top.stdout()).toContain('\u001b[?1049h');
 		top.child.stdin?.write('\u001b[B\r');
-		await waitFor('the instance of the second service', () => top.stdout().includes('1.2.3.5:1'));
+		await waitFor('the instance of the second service', () => top.stdout().includes('1.2.3.4:8765'));
 		top.child.stdin?.write('\u001b\t');
 		await waitFor('the next tab', () => top.stdout().includes('OUT B/S'));
 		top.child.stdin?.write('q');

@@ -10,6 +10,7 @@ import {
 import type { Clock } from '@spock/protocol/internal';
 
 import type { ClientFacts, WatchedFacts } from '../connection/connection-facts.ts';
+import { type CommonFailure, commonFailureOf, ownError } from '../foundation/common-failure.ts';
 import { explained } from '../handlers/explain.ts';
 import type { SidecarGauges } from '../lifecycle/sidecar-status.ts';
 import type { ChangeLog } from './change-log.ts';
@@ -80,6 +81,7 @@ export class StatusModel {
 	readonly #connections = new ConnectionRows();
 	readonly #latency = new LatencyWindow();
 	#startedAt: number | undefined;
+	#failure: CommonFailure | null = null;
 	#total: ({ readonly atMs: number } & Rates) | undefined;
 	/** The log of events at the last sample. */
 	#log: { readonly atMs: number; readonly next: number } | undefined;
@@ -139,7 +141,8 @@ export class StatusModel {
 		const at = Math.round(clock.wallNow());
 		const status = sidecar.status();
 		const gauges = sidecar.gauges();
-		this.#services.sample(status.watches, at);
+		this.#failure = commonFailureOf(status, at, this.#failure);
+		this.#services.sample(status.watches, at, this.#failure);
 		const latency = this.#latency.sample(durations(), nowMs);
 		const connections = this.#connections.sample(sidecar.connections(), { nowMs, at, grpc: gauges.grpcConnections });
 		const { bytesRead, bytesWritten } = this.#connections;
@@ -150,7 +153,11 @@ export class StatusModel {
 		const { events = null } = status;
 		const recordsPerSecond = this.#writtenSince(events, nowMs);
 		const overview = this.#overview(status, at, { rates, latency, recordsPerSecond, inFlight: gauges.inFlight });
-		const lists = { registrations: registrationsOf(status), keys: keysOf(status), changes: changes.changes };
+		const lists = {
+			registrations: registrationsOf(status),
+			keys: keysOf(status, this.#failure),
+			changes: changes.changes,
+		};
 		return { overview, services: this.#services.rows, connections, events, ...lists };
 	}
 
@@ -171,7 +178,7 @@ export class StatusModel {
 		this.#startedAt ??= at - uptimeMs;
 		return {
 			...{ at, sidecar, instance, host: this.#options.host, pid, startedAt: this.#startedAt },
-			...{ phase, ready, reasons, backend },
+			...{ phase, ready, reasons, backend, failure: this.#failure },
 			...{ services: status.watches.length, connections, subscriptions, keys: status.keyWatches.length },
 			registrations: status.registrations.length,
 			hasEvents: status.events !== undefined,
@@ -189,8 +196,10 @@ function registrationsOf({ registrations }: StatusReply): RegistrationView[] {
 }
 
 /** Without their ages, with which they would be sent again each second. */
-function keysOf({ keyWatches }: StatusReply): KeyView[] {
-	return keyWatches.slice(0, LIST_MAX).map(({ ageMs: _ageMs, ...key }) => key);
+function keysOf({ keyWatches }: StatusReply, failure: CommonFailure | null): KeyView[] {
+	return keyWatches
+		.slice(0, LIST_MAX)
+		.map(({ ageMs: _ageMs, ...key }) => ({ ...key, error: ownError(key.error, failure) }));
 }
 
 /** A whole sample, as it is sent. */

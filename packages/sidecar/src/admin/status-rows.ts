@@ -1,6 +1,8 @@
 import { type Inspection, queryKey, type ServiceInstance, type ServiceQuery, type WatchStatus } from '@spock/protocol';
 import { queryLabel } from '@spock/protocol/internal';
 
+import { type CommonFailure, ownError } from '../foundation/common-failure.ts';
+import { serviceProblem } from '../foundation/service-problem.ts';
 import type { ServiceView } from './status-view.ts';
 
 /** One service and its JSON. The text is the same object for as long as it says the same. */
@@ -33,21 +35,34 @@ export class ServiceRows {
 		return this.#rows;
 	}
 
-	/** Takes what is watched now, at a moment in milliseconds since 1970. */
-	sample(watches: readonly WatchStatus[], at: number): void {
+	/** Takes what is watched now, at a moment in milliseconds since 1970, and what fails for many of them at once. */
+	sample(watches: readonly WatchStatus[], at: number, failure: CommonFailure | null): void {
 		const keyed = watches.map((watch) => [queryKey(watch), watch] as const);
 		keyed.sort(([, left], [, right]) => compareText(left.service, right.service));
-		this.#rows = new Map(keyed.map(([key, watch]) => [key, this.#row(key, watch, at)]));
+		this.#rows = new Map(keyed.map(([key, watch]) => [key, this.#row(key, watch, at, failure)]));
 	}
 
-	#row(key: string, watch: WatchStatus, at: number): KnownRow {
+	#row(key: string, watch: WatchStatus, at: number, failure: CommonFailure | null): KnownRow {
 		const before = this.#rows.get(key);
 		const staleSince = staleSinceOf(watch, before?.view.staleSince ?? null, at);
-		if (before !== undefined && isSame(before.watch, watch) && before.view.staleSince === staleSince) return before;
 		const { ageMs: _ageMs, healthyInstances: healthy, ...rest } = watch;
 		const isNews = before === undefined || before.watch.revision !== watch.revision;
 		const { changedAt, found } = isNews ? knownOf(this.#known(watch)) : before.view;
-		const view: ServiceView = { key, label: queryLabel(watch), ...rest, healthy, changedAt, staleSince, found };
+		const error = ownError(watch.error, failure);
+		const hasWarning = found.statuses.includes('warning');
+		const isOutage = failure !== null && failure.registries.length > 0;
+		const problem = serviceProblem({
+			...{ state: watch.state, instances: watch.instances, healthy },
+			hasWarning,
+			isOutage,
+			error: watch.error,
+		});
+		if (before !== undefined && isSame(before.watch, watch)) {
+			const { view } = before;
+			if (view.staleSince === staleSince && view.error === error && view.problem === problem) return before;
+		}
+		const label = queryLabel(watch);
+		const view: ServiceView = { key, label, ...rest, error, problem, healthy, changedAt, staleSince, found };
 		return { view, text: JSON.stringify(view), watch };
 	}
 }

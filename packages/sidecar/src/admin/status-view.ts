@@ -11,6 +11,8 @@ import type {
 } from '@spock/protocol';
 
 import type { PeerFacts } from '../connection/connection-facts.ts';
+import type { CommonFailure } from '../foundation/common-failure.ts';
+import type { ServiceProblem } from '../foundation/service-problem.ts';
 
 /**
  * What the status page shows, as JSON: `GET /status.json` on the admin port. The instances of a service are left out, and
@@ -54,6 +56,8 @@ export interface OverviewView {
 	/** Why it is not ready, or less than live. */
 	readonly reasons: readonly string[];
 	readonly backend: BackendStatus;
+	/** What fails for many services at once, so that it is shown once; null if nothing does. */
+	readonly failure: CommonFailure | null;
 	readonly services: number;
 	readonly connections: number;
 	readonly subscriptions: number;
@@ -106,8 +110,10 @@ export interface ServiceView extends ServiceQuery {
 	readonly changedAt: number | null;
 	/** Since when the registry has not confirmed it, while `state` is `stale` or `held`; else null. */
 	readonly staleSince: number | null;
-	/** Why the watch fails, else null. */
+	/** Why the watch fails; null if it does not, or if `failure` of the overview has this error. */
 	readonly error: string | null;
+	/** The worst that is wrong with the service itself, else null. */
+	readonly problem: ServiceProblem | null;
 	readonly found: FoundView;
 }
 
@@ -125,7 +131,7 @@ export type RegistrationView = Pick<
 	'service' | 'instance' | 'state' | 'phase' | 'holders' | 'status' | 'note' | 'app'
 >;
 
-/** One question for keys. */
+/** One question for keys. Its error as in {@link ServiceView}. */
 export type KeyView = Omit<KeyWatchStatus, 'ageMs'>;
 
 /** One query with its instances and watchers: the reply of `explain`. */

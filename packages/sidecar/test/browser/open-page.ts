@@ -52,7 +52,7 @@ export async function open(url: string, options: BrowserContextOptions = {}): Pr
 	page.on('request', (request) => requested.push(request.url()));
 	pages.push(page);
 	await page.goto(url);
-	await page.getByText('Live', { exact: true }).waitFor();
+	await page.getByText('Connected', { exact: true }).waitFor();
 	return { page, faults, requested };
 }
 

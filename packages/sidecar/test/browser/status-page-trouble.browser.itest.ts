@@ -30,7 +30,7 @@ it.each(['light', 'dark'] as const)(
 		expect(await opacity()).toBeLessThan(1);
 		await page.screenshot({ path: `${reports}status-page-lost-${colorScheme}.png` });
 		await sidecar.restart();
-		await page.getByText('Live', { exact: true }).waitFor();
+		await page.getByText('Connected', { exact: true }).waitFor();
 		expect(await opacity()).toBe(1);
 		expect(await page.title()).toBe(`${hostname()} – Spock`);
 	},

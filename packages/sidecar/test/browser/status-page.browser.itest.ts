@@ -64,7 +64,7 @@ it('the first events come while the scripts of the page do, and are not asked fo
 	});
 	await page.reload();
 	await rowOf(page, 'barista').getByText('2/2').waitFor();
-	await page.getByText('Live', { exact: true }).waitFor();
+	await page.getByText('Connected', { exact: true }).waitFor();
 	expect(requested.slice(before).filter((url) => url.endsWith('/events'))).toHaveLength(1);
 });
 
@@ -129,7 +129,7 @@ it('comes back by itself when the sidecar does', async () => {
 	await page.getByText('Connection lost, trying again').waitFor();
 	sidecar.write(SERVICES);
 	await sidecar.restart();
-	await page.getByText('Live', { exact: true }).waitFor();
+	await page.getByText('Connected', { exact: true }).waitFor();
 	await sidecar.client(['inventory', 'employee']);
 	await expect.poll(() => page.locator('#identity').textContent()).not.toBe(before);
 	// What only the old one knew is gone.
@@ -154,7 +154,7 @@ it('an outage of the registry shows: since when each answer is the last known on
 		.waitFor();
 	await page
 		.locator('#notices')
-		.getByText(/consul: .*ECONNREFUSED/)
+		.getByText(/^Consul at .*ECONNREFUSED/)
 		.waitFor();
 	await page.locator('#figures', { hasText: 'down' }).waitFor();
 	// One change for all services.

@@ -4,14 +4,14 @@ import { byId, setAttribute, setText } from './dom.js';
 import { showEventAges, showEvents } from './events.js';
 import { time } from './format.js';
 import { showKeys, showRegistrations } from './lists.js';
-import { showOverview } from './overview.js';
+import { outageSentence, showOverview } from './overview.js';
 import { filterServices, showServiceAges, takeServices } from './services.js';
 import { follow } from './stream.js';
 import { followTabs, showView, view } from './tabs.js';
 
 const LINK_TEXTS = {
 	connecting: 'Connecting',
-	live: 'Live',
+	live: 'Connected',
 	lost: 'Connection lost, trying again',
 	paused: 'Paused while hidden',
 };
@@ -63,13 +63,13 @@ follow({
 /** So that tabs can be distinguished, and trouble is seen in a tab behind. */
 function showTitle() {
 	if (last === undefined) return;
-	const { host, ready, phase } = last;
-	const trouble = isLive()
-		? ready
-			? ''
-			: `${phase === 'serving' ? 'not ready' : phase}: `
-		: `as of ${time(last.at)}: `;
-	document.title = `${trouble}${host} – Spock`;
+	document.title = `${[troubleOf(last), last.host].filter(Boolean).join(': ')} – Spock`;
+}
+
+function troubleOf({ at, ready, phase, failure }) {
+	if (!isLive()) return `as of ${time(at)}`;
+	if (!ready) return phase === 'serving' ? 'not ready' : phase;
+	return outageSentence(failure) === '' ? '' : 'registry down';
 }
 
 function showFiltered() {

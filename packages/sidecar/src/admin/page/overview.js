@@ -1,5 +1,5 @@
 import { byId, element, setAttribute, setText } from './dom.js';
-import { age, bytes, duration, plural, whole } from './format.js';
+import { age, bytes, duration, plural, time, whole } from './format.js';
 
 const FIGURES = [
 	['Requests/s', ({ rates }) => (rates === null ? '–' : whole(rates.requests))],
@@ -21,12 +21,14 @@ const values = new Map();
 
 /** Shows the process as a whole, and how long its requests take. */
 export function showOverview(overview) {
-	const { sidecar, host, pid, phase, ready, reasons, backend, instance, latency } = overview;
+	const { sidecar, host, pid, phase, ready, reasons, backend, instance, latency, failure } = overview;
 	showLatency(latency);
 	byId('events').hidden = !overview.hasEvents;
 	const phaseTag = byId('phase');
-	setText(phaseTag, ready || phase !== 'serving' ? phase : 'not ready');
-	setAttribute(phaseTag, 'class', `tag ${ready ? (reasons.length > 0 ? 'warn' : 'good') : 'bad'}`);
+	const outage = outageSentence(failure);
+	const serving = ready ? (outage === '' ? phase : `${phase}, registry down`) : 'not ready';
+	setText(phaseTag, phase === 'serving' ? serving : phase);
+	setAttribute(phaseTag, 'class', `tag ${ready ? (outage !== '' || reasons.length > 0 ? 'warn' : 'good') : 'bad'}`);
 	setText(byId('host'), host);
 	setText(byId('registry'), [backend.name, ...backend.addresses].join(' '));
 	setText(byId('identity'), `${sidecar.replace(/^@spock\/sidecar\//, 'version ')}, pid ${pid}, ${instance}`);
@@ -35,19 +37,31 @@ export function showOverview(overview) {
 	for (const member of members) {
 		const { name, state, lastSuccessAgeMs } = member;
 		setFigure(`Registry: ${name}`, state, BACKEND_WORDS[state]);
-		const heard = lastSuccessAgeMs === null || state === 'up' ? '' : `heard ${age(lastSuccessAgeMs)} ago`;
-		setText(values.get(`Registry: ${name}`).note, heard);
+		const since = lastSuccessAgeMs === null || state === 'up' ? '' : `for ${age(lastSuccessAgeMs)}`;
+		setText(values.get(`Registry: ${name}`).note, since);
 	}
 	for (const { upstream } of members) if (upstream !== undefined) showUpstream(upstream);
-	const errors = members.filter(({ error }) => error !== null).map(({ name, error }) => `${name}: ${error}`);
-	const notices = [
-		...reasons.filter((reason) => !errors.some((error) => reason.includes(error) || error.includes(reason))),
-		...errors,
-	];
+	showNotices(outage, reasons, failure?.errors ?? []);
+}
+
+/** Each text once: what apps get in an outage, why it is not ready, and what fails. */
+function showNotices(outage, reasons, errors) {
+	const others = reasons.filter((reason) => !errors.some((error) => reason.includes(error)));
+	const notices = [outage, ...others, ...errors].filter((notice) => notice !== '');
 	const list = byId('notices');
-	if (notices.join('\n') !== [...list.children].map(({ textContent }) => textContent).join('\n')) {
-		list.replaceChildren(...notices.map((notice) => element('li', {}, notice)));
-	}
+	if (notices.join('\n') === [...list.children].map(({ textContent }) => textContent).join('\n')) return;
+	list.replaceChildren(
+		...notices.map((notice) => element('li', { class: notice === outage ? 'outage' : undefined }, notice)),
+	);
+}
+
+/** Which registry does not answer, since when, and what apps get; empty while each answers. */
+export function outageSentence(failure) {
+	if (failure === null || failure.registries.length === 0) return '';
+	const who = failure.registries.map(({ name, since }) => {
+		return since === null ? `${name} has not answered yet` : `${name} has not answered since ${time(since)}`;
+	});
+	return [who.join(', '), failure.effect].filter((part) => part !== '').join(': ');
 }
 
 /** The sidecar that is asked in place of a registry, and how often another one took over. */

@@ -5,7 +5,7 @@ import { ServiceDetail } from './service-detail.js';
 
 const STATES = {
 	fresh: ['live', 'good'],
-	stale: ['last known', 'warn'],
+	stale: ['last known', 'quiet'],
 	held: ['held back', 'warn'],
 	cold: ['no answer', 'bad'],
 };
@@ -20,7 +20,7 @@ export class ServiceRow {
 	isShown = false;
 
 	constructor(columns) {
-		const number = (words = '') => element('td', { class: `number ${words}`.trim() });
+		const number = (name, words = '') => element('td', { class: `number ${words}`.trim(), 'data-name': name });
 		const name = element('span', { class: 'name' });
 		const conditions = element('span', { class: 'with' });
 		const found = element('span', { class: 'found quiet' });
@@ -34,13 +34,13 @@ export class ServiceRow {
 		const healthy = element('span');
 		this.#cells = {
 			...{ name, conditions, found, fill, meter, healthy },
-			state: element('td'),
-			watchers: number('optional'),
-			changed: number(),
-			revision: number('optional'),
+			state: element('td', { 'data-name': 'State' }),
+			watchers: number('Watchers', 'optional'),
+			changed: number('Changed'),
+			revision: number('Revision', 'optional'),
 		};
 		const { state, watchers, changed, revision } = this.#cells;
-		const health = element('td', {}, element('span', { class: 'health' }, meter, healthy));
+		const health = element('td', { 'data-name': 'Healthy' }, element('span', { class: 'health' }, meter, healthy));
 		const head = element('th', { scope: 'row' }, this.#expander.button, found);
 		this.#expander.attach(element('tr', { class: 'row service' }, head, health, state, watchers, changed, revision));
 	}
@@ -71,7 +71,8 @@ export class ServiceRow {
 		fill.style.inlineSize = `${instances === 0 ? 0 : (good / instances) * 100}%`;
 		const [text, word] = STATES[service.state] ?? [service.state, ''];
 		setText(state, text);
-		setAttribute(state, 'class', word);
+		// In an outage of the registry every answer is the last known one: what fails alone must stand out.
+		setAttribute(state, 'class', service.problem === 'failing' ? 'warn' : word);
 		setAttribute(state, 'title', service.error ?? '');
 		setText(watchers, whole(service.readers));
 		setText(revision, whole(service.revision));

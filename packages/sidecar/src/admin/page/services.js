@@ -14,7 +14,8 @@ const COLUMNS = [
 	{ name: 'Changed', by: ({ changedAt }) => changedAt ?? 0, first: 'descending', number: true },
 	{ name: 'Revision', by: ({ revision }) => revision, first: 'descending', number: true, optional: true },
 ];
-const FINE = 5;
+/** As the sidecar names them, the worst first. */
+const PROBLEMS = ['no-answer', 'none-healthy', 'held-back', 'failing', 'some-unhealthy', 'warning'];
 
 const services = new Map();
 const rows = new Map();
@@ -62,17 +63,14 @@ export function showServiceAges(nowMs) {
 	for (const row of rows.values()) if (row.isShown) row.showAges(nowMs);
 }
 
-/** What a person should look at first: no answer or nobody who is healthy; then what is less bad. */
-function severity({ state, healthy, instances, error, found }) {
-	if (state === 'cold') return 0;
-	if (healthy === 0) return 1;
-	if (state !== 'fresh') return 2;
-	if (healthy < instances) return 3;
-	return error !== null || found.statuses.includes('warning') ? 4 : FINE;
+/** What a person should look at first; then last known answers, then live ones. */
+function severity({ problem, state }) {
+	if (problem !== null) return PROBLEMS.indexOf(problem);
+	return PROBLEMS.length + (state === 'fresh' ? 1 : 0);
 }
 
-function isProblem(service) {
-	return severity(service) < FINE;
+function isProblem({ problem }) {
+	return problem !== null;
 }
 
 function matches({ service, label, found: { addresses, tags, zones, statuses } }) {

@@ -5,6 +5,7 @@ import { PLAIN } from '../output/page.ts';
 import { formatStatus } from './status.ts';
 
 const MIB = 1_048_576;
+const AT = 1_800_000_000_000;
 
 const reply = {
 	...{ sidecar: 's', instance: 'i', pid: 1, uptimeMs: 1, phase: 'serving', ready: true, reasons: [] },
@@ -25,7 +26,7 @@ const events: EventsStatus = {
 };
 
 it('two lines for events: the log, and the group with the most to do, whose name cannot steer the terminal', () => {
-	const lines = formatStatus({ ...reply, events }, PLAIN)
+	const lines = formatStatus({ ...reply, events }, PLAIN, AT)
 		.toString()
 		.split('\n')
 		.slice(-2);
@@ -37,7 +38,7 @@ it('two lines for events: the log, and the group with the most to do, whose name
 });
 
 it('no line for events where they are off', () => {
-	expect(formatStatus(reply, PLAIN).toString()).not.toMatch(/events|groups/);
+	expect(formatStatus(reply, PLAIN, AT).toString()).not.toMatch(/events|groups/);
 });
 
 it('watches and registrations are tables; durations and counts are as people say them', () => {
@@ -48,15 +49,15 @@ it('watches and registrations are tables; durations and counts are as people say
 	] as const;
 	const registration = { id: 'b1', service: 'barista', instance: 'n/b1', state: 'registered', error: null } as const;
 	const registrations = [{ ...registration, phase: 'held', holders: 1, status: 'passing' }] as const;
-	const page = formatStatus({ ...reply, uptimeMs: 227_000, subscriptions: 1, watches, registrations }, PLAIN);
+	const page = formatStatus({ ...reply, uptimeMs: 227_000, subscriptions: 1, watches, registrations }, PLAIN, AT);
 	expect(page.toString().split('\n')).toEqual([
 		's, pid 1, up 3m 47s, serving, ready',
-		'backend      local up, heard 0 ms ago: no address',
+		'backend      local up, last answer 0 ms ago: no address',
 		'connections  0 open;',
 		'watches      2, 1 subscription',
 		'  NAME              STATE              FOUND        READERS  REVISION',
-		'  barista           fresh              2/3 healthy  1        4',
 		'  till-of-the-shop  stale, 3m 47s old  1/1 healthy  1        4',
+		'  barista           fresh              2/3 healthy  1        4',
 		'registered   1',
 		'  SERVICE  ID  REGISTRY    STATUS   APP',
 		'  barista  b1  registered  passing  connected',
@@ -75,17 +76,40 @@ it('of a sidecar that asks others: which one, and what is wrong with the rest', 
 	};
 	const backend = { ...reply.backend, name: 'spock', addresses: ['tls://b:7777'], upstream };
 	expect(
-		formatStatus({ ...reply, backend }, PLAIN)
+		formatStatus({ ...reply, backend }, PLAIN, AT)
 			.toString()
 			.split('\n')
 			.slice(1, 5),
 	).toEqual([
-		'backend      spock up, heard 0 ms ago: tls://b:7777',
+		'backend      spock up, last answer 0 ms ago: tls://b:7777',
 		'upstream     asks tls://b:7777; 3 subscriptions, 1 failover, changes up to 12 ms late',
 		'             tls://a:7777: ECONNREFUSED',
 		'             tls://c:7777: in reserve',
 	]);
 	const away = { ...upstream, address: null, lagMs: null };
-	const lines = formatStatus({ ...reply, backend: { ...backend, upstream: away } }, PLAIN).toString();
+	const lines = formatStatus({ ...reply, backend: { ...backend, upstream: away } }, PLAIN, AT).toString();
 	expect(lines).toContain('upstream     none answers; 3 subscriptions, 1 failover\n');
+});
+
+it('in an outage: what apps get, each error once, and the worst service first', () => {
+	const refused = 'connect ECONNREFUSED 127.0.0.1:8500';
+	const stale = { state: 'stale', readers: 1, revision: 4, ageMs: 5000, error: refused } as const;
+	const watches = [
+		{ ...stale, service: 'barista', instances: 3, healthyInstances: 3 },
+		{ ...stale, service: 'till', instances: 3, healthyInstances: 2 },
+		{ ...stale, service: 'zebra', instances: 1, healthyInstances: 0, error: 'socket hang up' },
+	];
+	const keyWatches = [{ key: 'limits', prefix: false, entries: 1, ...stale }];
+	const registration = { id: 'b1', service: 'barista', instance: 'n/b1', state: 'pending', error: refused };
+	const registrations = [{ ...registration, phase: 'held', holders: 1, status: 'passing' }];
+	const backend = { name: 'consul', state: 'down', addresses: ['here'], error: refused, lastSuccessAgeMs: 5000 };
+	const outage = { ...reply, backend, watches, keyWatches, registrations } as unknown as StatusReply;
+	const lines = formatStatus(outage, PLAIN, AT).toString().split('\n');
+	expect(lines.filter((line) => line.includes('ECONNREFUSED'))).toEqual([`             ${refused}`]);
+	expect(lines).toContainEqual(
+		expect.stringMatching(/^ {13}consul has not answered since \d\d:\d\d:\d\d: apps get the last known answers$/),
+	);
+	const names = lines.filter((line) => line.includes('stale')).map((line) => line.trim().split(/ {2}/)[0]);
+	expect(names).toEqual(['zebra', 'till', 'barista', 'key limits']);
+	expect(lines.find((line) => line.includes('zebra'))).toContain('socket hang up');
 });

@@ -8,6 +8,8 @@ import type {
 } from '@spock/protocol';
 import { queryLabel } from '@spock/protocol/internal';
 
+import { type CommonFailure, commonFailureOf, outageSentence, ownError } from '../../foundation/common-failure.ts';
+import { healthRank, serviceProblem } from '../../foundation/service-problem.ts';
 import type { ClientFlags } from '../client/sidecar-target.ts';
 import { withClient } from '../client/with-client.ts';
 import { formatCount, formatDuration } from '../output/figures.ts';
@@ -23,13 +25,14 @@ export async function status(flags: ClientFlags): Promise<void> {
 	await withClient(flags, async (client, options) => {
 		const reply = await client.request('status', null, options);
 		if (flags.json) print(JSON.stringify(reply));
-		else printPage(formatStatus(reply, lookOf(process.stdout)));
+		else printPage(formatStatus(reply, lookOf(process.stdout), Date.now()));
 	});
 }
 
-/** A page for people. */
-export function formatStatus(reply: StatusReply, look: Look): Page {
+/** A page for people; `at`: when the reply was taken, in milliseconds since 1970. */
+export function formatStatus(reply: StatusReply, look: Look, at: number): Page {
 	const { sidecar, pid, uptimeMs, phase, ready } = reply;
+	const failure = commonFailureOf(reply, at);
 	const page = new Page(look);
 	const facts = (rows: readonly (readonly Cell[])[]) => page.table(rows, { widths: [NAME_WIDTH] });
 	page.line(
@@ -39,15 +42,19 @@ export function formatStatus(reply: StatusReply, look: Look): Page {
 	facts([
 		...reply.reasons.map((reason) => ['', styled(ready ? 'warning' : 'bad', reason)]),
 		...(reply.backend.members ?? [reply.backend]).flatMap(backendRows),
+		...failureRows(reply, failure),
 		...connectionRows(reply),
 		['watches', `${reply.watches.length}, ${formatCount(reply.subscriptions, 'subscription')}`],
 		...oversizeRows(reply),
 	]);
 	// Key watches are missing from a sidecar of an earlier version.
-	const watches = [...reply.watches.map(watchRow), ...(reply.keyWatches ?? []).map(keyWatchRow)];
+	const watches = [
+		...byHealth(reply, failure).map((watch) => watchRow(watch, failure)),
+		...(reply.keyWatches ?? []).map((watch) => keyWatchRow(watch, failure)),
+	];
 	page.table(watches, { titles: ['NAME', 'STATE', 'FOUND', 'READERS', 'REVISION', 'ERROR'], indent: 2 });
 	facts([['registered', String(reply.registrations.length)]]);
-	const registered = reply.registrations.map(registrationRow);
+	const registered = reply.registrations.map((one) => registrationRow(one, failure));
 	page.table(registered, { titles: ['SERVICE', 'ID', 'REGISTRY', 'STATUS', 'APP', 'TOKEN OF', 'ERROR'], indent: 2 });
 	facts(eventRows(reply));
 	return page;
@@ -55,9 +62,9 @@ export function formatStatus(reply: StatusReply, look: Look): Page {
 
 function backendRows({ name, state, lastSuccessAgeMs, addresses, error, upstream }: BackendStatus): Cell[][] {
 	const style: Style = state === 'up' ? 'good' : state === 'down' ? 'bad' : 'warning';
-	const heard = lastSuccessAgeMs === null ? 'never heard' : `heard ${formatDuration(lastSuccessAgeMs)} ago`;
+	const answered = lastSuccessAgeMs === null ? 'no answer yet' : `last answer ${formatDuration(lastSuccessAgeMs)} ago`;
 	const where = addresses.join(', ') || 'no address';
-	const row: Cell[] = ['backend', [`${name} `, styled(style, state), `, ${heard}: ${where}`]];
+	const row: Cell[] = ['backend', [`${name} `, styled(style, state), `, ${answered}: ${where}`]];
 	return [row, ...(error === null ? [] : [['', styled(style, error)]]), ...(upstream ? upstreamRows(upstream) : [])];
 }
 
@@ -91,18 +98,41 @@ function oversizeRows({ oversizeSubscriptions: count }: StatusReply): Cell[][] {
 	return [['', styled('warning', `${count} too long for their client: raise frameBytesMax at both ends`)]];
 }
 
-function watchRow(watch: WatchStatus): Cell[] {
+/** What apps get in an outage, and what fails for several watches at once, beside the errors of the backends above. */
+function failureRows({ backend }: StatusReply, failure: CommonFailure | null): Cell[][] {
+	const shown = new Set((backend.members ?? [backend]).map(({ error }) => error));
+	const errors = (failure?.errors ?? []).filter((error) => !shown.has(error));
+	const sentence = outageSentence(failure, (at) => new Date(at).toTimeString().slice(0, 8));
+	const bad = errors.map((error) => ['', styled('bad', `of several: ${error}`)]);
+	return [...(sentence === '' ? [] : [['', styled('warning', sentence)]]), ...bad];
+}
+
+/** The worst first; those that are equally well stay in their order. */
+function byHealth({ watches }: StatusReply, failure: CommonFailure | null): readonly WatchStatus[] {
+	const isOutage = failure !== null && failure.registries.length > 0;
+	const rank = ({ state, instances, healthyInstances: healthy, error }: WatchStatus): number => {
+		const facts = { state, instances, healthy, hasWarning: false, isOutage, error };
+		return healthRank(serviceProblem(facts), state);
+	};
+	return [...watches].sort((left, right) => rank(left) - rank(right));
+}
+
+function watchRow(watch: WatchStatus, failure: CommonFailure | null): Cell[] {
 	const { healthyInstances: healthy, instances } = watch;
 	const style: Style = healthy === 0 ? 'bad' : healthy < instances ? 'warning' : 'good';
 	const found = styled(style, `${healthy}/${instances} healthy`);
-	return row(`${watch.service} ${queryLabel(watch)}`.trimEnd(), found, watch);
+	return row(`${watch.service} ${queryLabel(watch)}`.trimEnd(), found, {
+		...watch,
+		error: ownError(watch.error, failure),
+	});
 }
 
-function keyWatchRow(watch: KeyWatchStatus): Cell[] {
+function keyWatchRow(watch: KeyWatchStatus, failure: CommonFailure | null): Cell[] {
 	const found =
 		watch.prefix === true ? formatCount(watch.entries, 'key') : watch.entries === 0 ? 'no such key' : 'there';
 	const place = watch.datacenter === undefined ? '' : ` @${watch.datacenter}`;
-	return row(`key ${watch.key}${watch.prefix === true ? '…' : ''}${place}`, found, watch);
+	const name = `key ${watch.key}${watch.prefix === true ? '…' : ''}${place}`;
+	return row(name, found, { ...watch, error: ownError(watch.error, failure) });
 }
 
 function row(
@@ -123,15 +153,15 @@ const PHASES: Readonly<Record<RegistrationStatus['phase'], string>> = {
 	leaving: 'leaving',
 };
 
-function registrationRow(registration: RegistrationStatus): Cell[] {
-	const { service, id, phase, state, status, note, holders, error, app: tokenOf = '' } = registration;
+function registrationRow(registration: RegistrationStatus, failure: CommonFailure | null): Cell[] {
+	const { service, id, phase, state, status, note, holders, app: tokenOf = '' } = registration;
 	const good = status === 'passing';
 	const said = note === undefined ? status : `${status} (${note})`;
 	const app = holders > 1 ? `${PHASES[phase]} (${formatCount(holders, 'connection')})` : PHASES[phase];
 	return [
 		...[service, id, styled(state === 'registered' ? 'good' : 'warning', state)],
 		...[styled(good ? 'good' : 'warning', said), styled(phase === 'held' ? 'good' : 'warning', app)],
-		...[tokenOf, styled('bad', error ?? '')],
+		...[tokenOf, styled('bad', ownError(registration.error, failure) ?? '')],
 	];
 }
 

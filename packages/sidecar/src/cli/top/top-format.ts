@@ -5,6 +5,11 @@ export function age(at: number | null, now: number): string {
 	return at === null ? '-' : shortDuration(now - at);
 }
 
+/** A moment as `23:37:55`, in UTC, as the log has it. */
+export function timeOfDay(at: number): string {
+	return new Date(at).toISOString().slice(11, 19);
+}
+
 /** A number in at most five characters: `999`, `1.2k`, `34k`, `5.6M`. */
 export function shortNumber(value: number): string {
 	if (value < 10 && value > 0 && !Number.isInteger(value)) return value.toFixed(1);

@@ -2,8 +2,9 @@ import type { InstanceExplanation, ServiceQuery } from '@spock/protocol';
 import { queryLabel } from '@spock/protocol/internal';
 
 import type { ChangeView, ConnectionView, ServiceDetail, ServiceView, StatusView } from '../../admin/status-view.ts';
+import { healthRank } from '../../foundation/service-problem.ts';
 import { printable } from '../output/output.ts';
-import { age, shortNumber } from './top-format.ts';
+import { age, shortNumber, timeOfDay } from './top-format.ts';
 import { TOP_ORDERS, type TopState } from './top-state.ts';
 
 /** How good what a row says is. */
@@ -104,13 +105,12 @@ function tabOf(view: StatusView, state: TopState, now: number): Table {
 }
 
 const byName: Compare<ServiceView> = (left, right) => (left.key < right.key ? -1 : left.key > right.key ? 1 : 0);
-const TROUBLE: readonly string[] = ['cold', 'held', 'stale', 'fresh'];
-/** The worst first: what has no healthy instance, then what is not live. */
-const trouble = ({ healthy, state }: ServiceView): number => (healthy === 0 ? 0 : 1 + TROUBLE.indexOf(state));
+/** The problem is missing from a sidecar of an earlier version. */
+const rank = ({ problem, state }: ServiceView): number => healthRank(problem ?? null, state);
 
 const SERVICE_ORDERS: Readonly<Record<string, Compare<ServiceView>>> = {
+	health: (left, right) => rank(left) - rank(right) || byName(left, right),
 	name: byName,
-	state: (left, right) => trouble(left) - trouble(right) || byName(left, right),
 	changed: (left, right) => (right.changedAt ?? 0) - (left.changedAt ?? 0) || byName(left, right),
 	readers: (left, right) => right.readers - left.readers || byName(left, right),
 };
@@ -163,7 +163,7 @@ function connectionRow(view: ConnectionView, now: number): Row {
 }
 
 function changeRow(change: ChangeView): Row {
-	const time = new Date(change.at).toISOString().slice(11, 19);
+	const time = timeOfDay(change.at);
 	const isStale = change.source === 'last-known-good';
 	if (change.kind === 'source') {
 		const { services, count, sourceBefore, source } = change;

@@ -8,7 +8,12 @@ const NOW = 1_800_000_000_000;
 
 const service = (name: string, healthy: number, more: Partial<ServiceView> = {}): ServiceView => ({
 	...{ service: name, key: name, label: '', state: 'fresh', instances: 3, healthy, readers: 1, revision: 7 },
-	...{ changedAt: NOW - 65_000, staleSince: null, error: null },
+	...{
+		changedAt: NOW - 65_000,
+		staleSince: null,
+		error: null,
+		problem: healthy === 0 ? 'none-healthy' : healthy < 3 ? 'some-unhealthy' : null,
+	},
 	found: { addresses: [], tags: [], zones: [], statuses: [] },
 	...more,
 });
@@ -25,6 +30,7 @@ const view: StatusView = {
 		...{ at: NOW, sidecar: '@spock/sidecar/0.1.0', instance: 'i', host: 'h', pid: 7, startedAt: NOW - 7_200_000 },
 		...{ phase: 'serving', ready: true, reasons: [], services: 3, connections: 2, subscriptions: 4, keys: 0 },
 		backend: { name: 'consul', state: 'up', addresses: [], error: null, lastSuccessAgeMs: 200 },
+		failure: null,
 		...{
 			registrations: 0,
 			hasEvents: false,
@@ -86,7 +92,7 @@ describe('the screen of top', () => {
 			'req/s 1.2k  in B/s 10  out B/s 2.0M  waiting 1  conns 2  subs 4  keys 0  regs 0',
 			'latency last 1m  10µs █▁·▁ >1s  p50 ≤10µs  p99 ≤100µs',
 			'',
-			expect.stringMatching(/^ services 3 {3}connections 2 {3}changes 2 {2}by name/),
+			expect.stringMatching(/^ services 3 {3}connections 2 {3}changes 2 {2}by health/),
 		]);
 		expect(
 			plain(draw({}, { trouble: 'no sidecar' }).lines)
@@ -97,12 +103,12 @@ describe('the screen of top', () => {
 
 	it('has each service with its health, its readers and its age, in the order that was chosen', () => {
 		expect(rows(draw().lines)).toEqual([
-			expect.stringMatching(/^barista +fresh +3\/3 +1 +7 +1m +-$/),
-			expect.stringMatching(/^cellar +stale +2\/3 +1 +7 +1m +90ms$/),
 			expect.stringMatching(/^till +fresh +0\/3/),
+			expect.stringMatching(/^cellar +stale +2\/3 +1 +7 +1m +90ms$/),
+			expect.stringMatching(/^barista +fresh +3\/3 +1 +7 +1m +-$/),
 		]);
 		const orders = { ...FIRST_STATE.orders, services: 1 };
-		expect(rows(draw({ orders }).lines).map((line) => line.split(' ')[0])).toEqual(['till', 'cellar', 'barista']);
+		expect(rows(draw({ orders }).lines).map((line) => line.split(' ')[0])).toEqual(['barista', 'cellar', 'till']);
 		expect(rows(draw({ filter: 'TIL' }).lines)).toHaveLength(1);
 		expect(rows(draw({ filter: 'nobody' }).lines)).toEqual(['nothing matches "nobody"; esc shows all']);
 	});
@@ -143,7 +149,7 @@ describe('the screen of top', () => {
 		const evil = { ...view, services: [service('a\u001b[2J\u009bb', 3)] };
 		expect(draw({}, { view: evil }).lines.join('')).not.toMatch(/\u001b\[(?:3\d|2J)/);
 		expect(rows(draw({}, { view: evil }).lines)[0]).toContain('a\\u001b[2J\\u009bb ');
-		expect(draw({ selected: 2 }, { isColoured: true }).lines.join('')).toContain('\u001b[32mbarista');
+		expect(draw({ selected: 0 }, { isColoured: true }).lines.join('')).toContain('\u001b[32mbarista');
 	});
 
 	it('says of a filter that it matches nothing, and how it ends', () => {
@@ -165,10 +171,21 @@ describe('the screen of top', () => {
 		}
 	});
 
-	it('says of a registry that is away when it was heard', () => {
-		const backend = { ...view.overview.backend, state: 'down', lastSuccessAgeMs: 227_000 } as const;
-		const { lines } = draw({}, { view: { ...view, overview: { ...view.overview, backend } }, width: 120 });
-		expect(lines[0]).toContain('consul down, heard 3m 47s ago');
+	it('in an outage it shows what apps get and the error once, and the worst service first', () => {
+		const backend = { ...view.overview.backend, state: 'down', error: 'refused', lastSuccessAgeMs: 227_000 } as const;
+		const registries = [{ name: 'consul', since: NOW - 227_000 }];
+		const failure = { registries, errors: ['refused'], effect: 'apps get the last known answers' };
+		const stale = { state: 'stale', staleSince: NOW - 227_000 } as const;
+		const services = ['a', 'b', 'c'].map((name) => service(name, 3, stale));
+		const overview = { ...view.overview, backend, failure, reasons: ['not yet: refused'] };
+		const outage = { ...view, overview, services: [...services, service('z', 0, stale)] };
+		const { lines } = draw({}, { view: outage, width: 120 });
+		expect(lines[0]).toContain('consul down, last answer 3m 47s ago');
+		expect(lines.join('\n')).toContain(
+			'consul has not answered since 07:56:13: apps get the last known answers; refused\n',
+		);
+		expect(lines.join('\n').split('refused')).toHaveLength(2);
+		expect(rows(lines).map((line) => line.split(' ')[0])).toEqual(['z', 'a', 'b', 'c']);
 	});
 
 	it('keeps the selected row on the screen', () => {
@@ -208,6 +225,6 @@ describe('the screen of top', () => {
 	it('printed once it is every row, and nothing of a terminal', () => {
 		const text = printTop(view, FIRST_STATE);
 		expect(text).not.toContain('\u001b');
-		expect(text).toMatch(/\n\nservices\nSERVICE.*\nbarista.*\ncellar.*\ntill.*\n\nconnections\n/s);
+		expect(text).toMatch(/\n\nservices\nSERVICE.*\ntill.*\ncellar.*\nbarista.*\n\nconnections\n/s);
 	});
 });

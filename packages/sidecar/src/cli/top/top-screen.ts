@@ -1,7 +1,8 @@
 import type { LatencyView, OverviewView, ServiceDetail, StatusView } from '../../admin/status-view.ts';
+import { outageSentence } from '../../foundation/common-failure.ts';
 import { formatDuration } from '../output/figures.ts';
 import { printable } from '../output/output.ts';
-import { bars, fit, quantile, shortNumber } from './top-format.ts';
+import { bars, fit, quantile, shortNumber, timeOfDay } from './top-format.ts';
 import { type Column, nameOf, type Row, type Table, tableOf } from './top-rows.ts';
 import { type Shown, TOP_ORDERS, TOP_TABS, type TopState } from './top-state.ts';
 
@@ -120,9 +121,9 @@ function overviewLines(view: StatusView, width: number, paint: Paint): string[] 
 
 /** Four lines: who it is; what it does; how quick it is; what is wrong. */
 function overviewTexts(overview: OverviewView): string[] {
-	const { sidecar, pid, phase, ready, reasons, backend, rates, at, startedAt, latency } = overview;
+	const { sidecar, pid, phase, ready, backend, rates, at, startedAt, latency } = overview;
 	const { name, state, lastSuccessAgeMs: age } = backend;
-	const heard = state === 'up' ? '' : age === null ? ', never heard' : `, heard ${formatDuration(age)} ago`;
+	const answered = state === 'up' ? '' : age === null ? ', no answer yet' : `, last answer ${formatDuration(age)} ago`;
 	const who = `${sidecar}  pid ${pid}  up ${formatDuration(at - startedAt)}  ${phase}, ${ready ? 'ready' : 'not ready'}`;
 	const perSecond =
 		rates === null
@@ -130,10 +131,21 @@ function overviewTexts(overview: OverviewView): string[] {
 			: `req/s ${shortNumber(rates.requests)}  in B/s ${shortNumber(rates.bytesRead)}  out B/s ${shortNumber(rates.bytesWritten)}`;
 	const { connections, subscriptions, inFlight, keys, registrations } = overview;
 	const counts = `waiting ${inFlight}  conns ${connections}  subs ${subscriptions}  keys ${keys}  regs ${registrations}`;
-	const trouble = [...reasons, ...(backend.error === null ? [] : [backend.error])];
-	return [`${who}  ${name} ${state}${heard}`, `${perSecond}  ${counts}`, latencyText(latency), trouble.join('; ')].map(
-		printable,
-	);
+	return [
+		`${who}  ${name} ${state}${answered}`,
+		`${perSecond}  ${counts}`,
+		latencyText(latency),
+		troubleText(overview),
+	].map(printable);
+}
+
+/** What apps get in an outage, then why it is not ready or what fails, each text once. */
+function troubleText({ failure: known, reasons }: OverviewView): string {
+	// Missing from a sidecar of an earlier version.
+	const failure = known ?? null;
+	const errors = failure?.errors ?? [];
+	const others = reasons.filter((reason) => !errors.some((error) => reason.includes(error)));
+	return [outageSentence(failure, timeOfDay), ...others, ...errors].filter((text) => text !== '').join('; ');
 }
 
 /** A line where events are on, none where they are off. */

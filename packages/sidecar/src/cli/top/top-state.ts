@@ -5,7 +5,7 @@ export const TOP_TABS: readonly TopTab[] = ['services', 'connections', 'changes'
 
 /** The orders of each tab, the first one its default. */
 export const TOP_ORDERS: Readonly<Record<TopTab, readonly string[]>> = {
-	services: ['name', 'state', 'changed', 'readers'],
+	services: ['health', 'name', 'changed', 'readers'],
 	connections: ['requests', 'number', 'subscriptions', 'unread'],
 	changes: ['newest', 'oldest'],
 };

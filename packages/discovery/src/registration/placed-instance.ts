@@ -60,3 +60,13 @@ export function lossOf(id: string, placed: Placed): Promise<never> {
 		placed.onLost = () => reject(registerAnew(id, placed));
 	});
 }
+
+/** Readers are sent to it at another node: registered here as well, they would find it twice. */
+export function blockedError(id: string, owner: string, node: string, cause: SpockError | undefined): SpockError {
+	const message = `${id} is still published as well at ${node}, whose agent cannot be reached: another one takes it over when that ends`;
+	return new SpockError('UNAVAILABLE', message, { details: { id, owner, node }, ...(cause && { cause }) });
+}
+
+export function isBlocked(error: unknown): error is SpockError {
+	return SpockError.is(error, 'UNAVAILABLE') && 'node' in error.details;
+}

@@ -23,6 +23,7 @@ function site(count = 3) {
 	const clock = new FakeClock();
 	const nodes = Array.from({ length: count }, (_, number) => ({
 		name: `n${number}`,
+		number,
 		state: 'well' as 'well' | 'failed' | 'left',
 		isReachable: true,
 		/** What stands there, and whether its time to live has passed. */
@@ -32,13 +33,13 @@ function site(count = 3) {
 	const watchers = new Set<() => void>();
 	let isBlind = false;
 	const published = (): Sighting[] =>
-		nodes.flatMap(({ name, state, has }) =>
+		nodes.flatMap(({ name, number, state, has }) =>
 			state === 'left'
 				? []
 				: [...has].map(([id, { definition, isExpired, maintenance }]) => ({
 						id,
 						node: name,
-						host: `10.9.9.${name.slice(1)}`,
+						host: `10.9.9.${number}`,
 						isNodeLost: state === 'failed',
 						isServed: state === 'well' && !isExpired,
 						...(definition.app !== undefined && { app: definition.app }),
@@ -168,6 +169,17 @@ describe('a registration at one of several places', () => {
 		publish();
 		expect(lost).toEqual(['b1']);
 		expect(await register(registrar)).toBe('n1/b1');
+	});
+
+	it('stays at an agent whose node has another name now', async () => {
+		const { registrar, nodes, publish, where } = site();
+		await register(registrar);
+		publish();
+		nodes[0].name = 'renamed';
+		publish();
+		await Promise.resolve();
+		expect(await register(registrar)).toBe('renamed/b1');
+		expect(where()).toEqual(['renamed']);
 	});
 
 	it('does not move where nobody can say what is published', async () => {

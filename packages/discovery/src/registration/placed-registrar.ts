@@ -1,4 +1,4 @@
-import { SpockError } from '@spock/protocol';
+import type { SpockError } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
 
 import {
@@ -11,8 +11,10 @@ import {
 } from '../foundation/registrar.ts';
 import type { RegistrationCatalogue, RegistrationPlace, Sighting } from '../foundation/registration-place.ts';
 import {
+	blockedError,
 	hosted,
 	isAway,
+	isBlocked,
 	lossOf,
 	maintenanceOf,
 	type Placed,
@@ -93,6 +95,7 @@ export class PlacedRegistrar implements Registrar {
 		if (view?.some((one) => one.app !== undefined && one.app !== app)) throw otherAppError(id);
 		const tried: number[] = [];
 		let failure: SpockError | undefined;
+		let blocked: SpockError | undefined;
 		for (const place of this.#order(before, view)) {
 			try {
 				await this.#expectFree(place, definition, owner, view, failure);
@@ -108,12 +111,16 @@ export class PlacedRegistrar implements Registrar {
 				this.#strays.sweep(id);
 				return instance;
 			} catch (error) {
-				if (!isAway(error)) throw error;
-				failure ??= error;
-				tried.push(place);
+				if (isBlocked(error)) {
+					blocked ??= error;
+				} else {
+					if (!isAway(error)) throw error;
+					failure ??= error;
+					tried.push(place);
+				}
 			}
 		}
-		throw failure as SpockError;
+		throw blocked ?? failure;
 	}
 
 	async report(id: string, health: InstanceHealth): Promise<void> {
@@ -234,11 +241,7 @@ export class PlacedRegistrar implements Registrar {
 		const node = await (this.#places[place] as RegistrationPlace).nodeOf(id, owner);
 		const other = served.find((one) => one.node !== node);
 		if (other === undefined) return;
-		const message = `${id} is still published as well at ${other.node}, whose agent cannot be reached: another one takes it over when that ends`;
-		throw new SpockError('UNAVAILABLE', message, {
-			details: { id, node: other.node, owner },
-			...(failure && { cause: failure }),
-		});
+		throw blockedError(id, owner, other.node, failure);
 	}
 
 	async #view(name: { id: string; service: string; owner: string }, avoided: number): Promise<View> {

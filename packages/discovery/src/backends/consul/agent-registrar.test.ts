@@ -155,6 +155,15 @@ describe('an id that two sidecars register', () => {
 		await consul.report('b1', health);
 	});
 
+	it('is registered anew where its node has another name: that is a part of its own name', async () => {
+		const renamed = () => ({ 'spock:ttl:b1': { Node: 'renamed', ServiceID: 'b1', Status: 'passing' } });
+		const again = [service('me'), renamed, written, written, renamed];
+		const consul = registrar(...registered, service('me'), renamed, ...again);
+		expect(await consul.register(barista, health, terms)).toBe('test/b1');
+		await expect(consul.report('b1', health)).rejects.toMatchObject({ code: 'NO_SUCH_SERVICE' });
+		expect(await consul.register(barista, health, terms)).toBe('renamed/b1');
+	});
+
 	it('is not taken out by the one that does not have it', async () => {
 		const consul = registrar(...registered, service('them'), check('passing'), () => expect.fail('a write'));
 		await consul.register(barista, health, terms);

@@ -27,6 +27,8 @@ export interface ConsulClusterOptions {
 	readonly network?: ConsulNetwork;
 	/** Connections that each agent takes from one client. Default: Consul's own, 200. */
 	readonly connectionsMax?: number;
+	/** More configuration of the servers, in HCL. */
+	readonly serverHcl?: readonly string[];
 }
 
 /** Three servers and a client agent, with ACLs that deny by default. Disposing ends them all and removes their data. */
@@ -75,7 +77,11 @@ class Cluster implements ConsulCluster {
 	readonly #all: readonly ConsulAgent[];
 	readonly #directory: string;
 
-	constructor({ binary, connectionsMax }: ConsulClusterOptions, network: ConsulNetwork, directory: string) {
+	constructor(
+		{ binary, connectionsMax, serverHcl: more = [] }: ConsulClusterOptions,
+		network: ConsulNetwork,
+		directory: string,
+	) {
 		this.network = network;
 		this.#directory = directory;
 		const { addresses, ports } = network;
@@ -90,7 +96,7 @@ class Cluster implements ConsulCluster {
 				isServer,
 				directory: join(directory, name),
 				command: network.command(number, [binary]),
-				hcl: [...clusterHcl(hcl), ...(isServer ? serverHcl(hcl) : [])],
+				hcl: [...clusterHcl(hcl), ...(isServer ? [...serverHcl(hcl), ...more] : [])],
 				token: this.managementToken,
 			});
 		});

@@ -75,6 +75,15 @@ export type DiscoveryEvent =
 			readonly state: RegistrationState;
 			readonly error?: SpockError;
 	  }
+	/** An instance has another name in snapshots: another place of the registry has taken it over, or the node was renamed. */
+	| {
+			readonly type: 'registration-moved';
+			readonly id: string;
+			readonly service: string;
+			/** Its name in snapshots before. */
+			readonly from: string;
+			readonly to: string | null;
+	  }
 	/** The registrations from before a restart could not be read; this is retried. Reported for every attempt, `isNews` for the first. */
 	| { readonly type: 'registrations-unknown'; readonly error: SpockError; readonly isNews: boolean }
 	/** The token may not list services, but may read some: the registry counts as having answered. */

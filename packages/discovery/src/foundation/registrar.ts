@@ -70,6 +70,11 @@ export interface Registrar {
 	deregister(id: string): Promise<void>;
 	/** Everything that was registered with this owner and is still there. */
 	owned(owner: string): Promise<readonly OwnedInstance[]>;
+	/**
+	 * Reports each time that an instance must be written again at once, because where it is registered has failed. Call what is returned
+	 * to end it. Left out by a registry that is one place.
+	 */
+	onLost?(listener: (id: string) => void): () => void;
 }
 
 /** The answer to an app that may not change what another one has registered. It does not say which. */

@@ -34,6 +34,8 @@ export interface RegistrationContext {
 	 */
 	readonly known: () => Promise<void> | undefined;
 	readonly changed: (registration: Registration) => void;
+	/** The registry has given it another name in snapshots than `from`: it is registered at another place, or that was renamed. */
+	readonly moved: (registration: Registration, from: string) => void;
 	/** Called when it is gone: unwanted, and unknown to the registry. */
 	readonly forget: (registration: Registration) => void;
 }
@@ -213,6 +215,11 @@ export class Registration {
 		this.#waiters.refused(new SpockError('CLOSED', 'the registrations were closed'));
 	}
 
+	/** Writes it again at once: where it is registered has failed. */
+	rewrite(): void {
+		if (this.#phase === 'held' || this.#phase === 'grace' || this.#phase === 'leaving') this.#sync.want(true);
+	}
+
 	/** The state, as sent to apps. */
 	reply(): RegistrationReply {
 		return replyOf({
@@ -312,10 +319,12 @@ export class Registration {
 		return known.then(() => (this.#phase === 'gone' ? undefined : this.#writeEntry(isRemoval)));
 	}
 
-	#writeEntry(isRemoval: boolean): Promise<void> {
+	async #writeEntry(isRemoval: boolean): Promise<void> {
 		if (isRemoval) return this.#entry.remove(this.id);
 		this.definition.inherit();
-		return this.#entry.write(this.definition.value, this.#phase === 'grace' ? LOST_HEALTH : this.#health);
+		const from = this.instance;
+		await this.#entry.write(this.definition.value, this.#phase === 'grace' ? LOST_HEALTH : this.#health);
+		if (from !== null && this.instance !== null && from !== this.instance) this.#context.moved(this, from);
 	}
 
 	#settled(error: SpockError | undefined): void {
@@ -344,7 +353,7 @@ export class Registration {
 
 	#notify(): void {
 		const reply = this.reply();
-		const news = `${reply.state} ${reply.error ?? ''}`;
+		const news = JSON.stringify([reply.state, reply.error, reply.instance]);
 		if (news === this.#notified) return;
 		this.#notified = news;
 		this.holders.notify(reply);

@@ -33,6 +33,7 @@ export class Registrations {
 	/** Every holder that ever registered: most connections never do, and their end then costs nothing. */
 	readonly #holders = new WeakSet<RegistrationHolder>();
 	readonly #emptied = new Set<() => void>();
+	readonly #endListening: (() => void) | undefined;
 	#state: 'open' | 'released' | 'leaving' | 'draining' | 'closed' = 'open';
 
 	constructor(options: RegistrationsOptions) {
@@ -52,8 +53,12 @@ export class Registrations {
 			changed: ({ id, service, instance, phase, state, error }) => {
 				onEvent?.({ type: 'registration', id, service, instance, phase, state, ...(error && { error }) });
 			},
+			moved: ({ id, service, instance }, from) => {
+				onEvent?.({ type: 'registration-moved', id, service, from, to: instance });
+			},
 			forget: (registration) => this.#forget(registration),
 		};
+		this.#endListening = registrar.onLost?.((id) => this.#byId.get(id)?.rewrite());
 		this.#adoption = new Adoption({
 			clock,
 			...(random && { random }),
@@ -214,6 +219,7 @@ export class Registrations {
 		if (this.#state === 'closed') return;
 		this.#state = 'closed';
 		this.#adoption.stop();
+		this.#endListening?.();
 		for (const registration of this.#byId.values()) registration.close();
 		this.#byId.clear();
 		this.#tellEmptied();

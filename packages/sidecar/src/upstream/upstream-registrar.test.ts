@@ -55,3 +55,25 @@ it('after a report that failed the next one is sent, also where it says what was
 	await registrar.report('b1', passing);
 	expect(reported).toEqual(['warning', 'passing']);
 });
+
+it('is registered again when it has another name at the other sidecar, and returns that', async () => {
+	let changed: (reply: RegistrationReply) => void = () => undefined;
+	let now = reply;
+	const registrar = new UpstreamRegistrar(
+		{
+			register: async (_data, listener) => {
+				changed = listener;
+				return now;
+			},
+			deregister: async () => null,
+			report: async () => now,
+		},
+		() => undefined,
+	);
+	expect(await registrar.register(definition, passing, TERMS)).toBe('node/b1');
+	now = { ...reply, instance: 'another/b1' };
+	changed(now);
+	await expect(registrar.report('b1', passing)).rejects.toMatchObject({ code: 'NO_SUCH_SERVICE' });
+	expect(await registrar.register(definition, passing, TERMS)).toBe('another/b1');
+	await registrar.report('b1', passing);
+});

@@ -7,6 +7,8 @@ const WRITE_TIMEOUT_MS = 5000;
 /** What is registered at the other sidecar. */
 interface Registered {
 	reply: RegistrationReply;
+	/** Its name in snapshots, as it was returned. */
+	readonly instance: string | null;
 	/** Undefined after a report that failed: the client may send it yet, with the registration. */
 	health: InstanceHealth | undefined;
 }
@@ -44,7 +46,7 @@ export class UpstreamRegistrar implements Registrar {
 			if (known !== undefined) known.reply = reply;
 		};
 		const reply = await this.#write(() => this.#registrar.register(data, changed, { timeoutMs: WRITE_TIMEOUT_MS }));
-		this.#registered.set(id, { reply, health });
+		this.#registered.set(id, { reply, health, instance: reply.instance });
 		return instanceIn(reply);
 	}
 
@@ -65,7 +67,9 @@ export class UpstreamRegistrar implements Registrar {
 			);
 			known.health = health;
 		}
-		instanceIn(known.reply);
+		// Another agent has taken it over there, or its node was renamed: the caller registers again, and is returned the name.
+		if (instanceIn(known.reply) !== known.instance)
+			throw new SpockError('NO_SUCH_SERVICE', `${id} has another name at the upstream`);
 	}
 
 	async deregister(id: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { type RunningProcess, spawnProcess } from '../spawn-sidecar.ts';
@@ -70,6 +71,11 @@ export class ConsulAgent {
 		await this.#process?.stop(signal);
 		this.#process = undefined;
 		this.#isPaused = false;
+	}
+
+	/** Removes what it has on its disk: it must have ended. */
+	async erase(): Promise<void> {
+		await rm(join(this.#options.directory, 'data'), { recursive: true, force: true });
 	}
 
 	/** SIGSTOP: it keeps its connections and does nothing. */

@@ -8,18 +8,20 @@ import type {
 	ServiceQuery,
 } from '@spock/protocol';
 import { booleanOption, oneOfOption, type QueryMemberName, queryMembers, stringOption } from '@spock/protocol/internal';
-
 import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
+import type { PlacedRegistrar } from '../../registration/placed-registrar.ts';
 import type { FetchAnswer } from '../../watch/watch-loop.ts';
 import { isGrantedSomething, refuseIfDenied, refuseIfListDenied } from './acl-check.ts';
+import { quote } from './client/consul-call.ts';
 import type { ConsulQuestion } from './client/consul-client.ts';
 import { refuseUnaskable, withRight } from './client/consul-error.ts';
 import type { ConsulBackendOptions } from './consul-backend-options.ts';
-import { ConsulRegistrar } from './consul-registrar.ts';
+import { consulRegistrar } from './consul-registrar.ts';
 import { ConsulHttp } from './http/consul-http.ts';
 import type { HeldPlace } from './http/held-room.ts';
 import { watchConsulKey } from './watches/consul-keys.ts';
 import { taggedAddresses } from './watches/health-entry.ts';
+import { whileMoving } from './watches/node-loss.ts';
 import {
 	type InstancesAnswer,
 	readAnsweredIndex,
@@ -42,7 +44,7 @@ export function consulBackend(options: ConsulBackendOptions = {}): Backend {
 
 class ConsulBackend implements Backend {
 	readonly name = 'consul';
-	readonly registrar: ConsulRegistrar;
+	readonly registrar: PlacedRegistrar;
 	readonly #options: ConsulBackendOptions;
 	readonly #http: ConsulHttp;
 	readonly #watches: ServiceWatches;
@@ -59,7 +61,7 @@ class ConsulBackend implements Backend {
 		if (taggedAddress !== undefined) oneOfOption('taggedAddress', taggedAddress, taggedAddresses);
 		this.#options = options;
 		this.#http = options.http ?? new ConsulHttp(options);
-		this.registrar = new ConsulRegistrar(this.#http);
+		this.registrar = consulRegistrar(this.#http);
 		this.#recovery = new WatchRecovery(this.#http.clock, options.random, () => this.#http.forgetFailure());
 		this.#endListening = [
 			this.#http.onTokenReplaced(() => this.#recovery.retry()),
@@ -128,6 +130,7 @@ class ConsulBackend implements Backend {
 	}
 
 	async close(): Promise<void> {
+		this.registrar.close();
 		this.#watches.stop();
 		for (const watch of this.#keyWatches) watch.stop();
 		this.#keyWatches.clear();
@@ -138,7 +141,7 @@ class ConsulBackend implements Backend {
 
 	/** An empty answer is asked about once, where Consul would not say that it is a denial. */
 	#fetchOf(query: ServiceQuery, place: () => HeldPlace | undefined): FetchInstances {
-		const fetch = this.#http.blocking(this.#healthOf(query), place);
+		const fetch = whileMoving(this.#http.blocking(this.#healthOf(query), place), this.#http.clock);
 		let before: readonly ServiceInstance[] = [];
 		let isKnownEmpty = false;
 		return async (index, signal) => {
@@ -220,9 +223,4 @@ function parametersOf(query: ServiceQuery): object {
 	const filter = asked.flatMap((parameters) => parameters.filter ?? []).join(' and ');
 	const { filter: _filter, ...others }: QueryParameters = Object.assign({}, ...asked);
 	return { ...others, ...(filter !== '' && { filter }) };
-}
-
-/** A text as Go reads one: JSON's escapes are Go's. A quotation mark is one too, because the filter's grammar ends at any. */
-function quote(text: string): string {
-	return `"${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '\\u0022')}"`;
 }

@@ -6,10 +6,10 @@ import { findConsul, startConsul, tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { BackendSource } from '../../backend-source.ts';
-import type { InstanceDefinition } from '../../foundation/registrar.ts';
+import type { InstanceDefinition, Registrar } from '../../foundation/registrar.ts';
 import { Registrations } from '../../registration/registrations.ts';
 import { consulBackend } from './consul-backend.ts';
-import { ConsulRegistrar } from './consul-registrar.ts';
+import { consulRegistrar } from './consul-registrar.ts';
 import { ConsulHttp } from './http/consul-http.ts';
 
 const binary = findConsul(process.env);
@@ -28,7 +28,14 @@ const barista: InstanceDefinition = {
 
 function open(addresses: readonly string[]) {
 	const http = new ConsulHttp({ addresses });
-	return { registrar: new ConsulRegistrar(http), [Symbol.asyncDispose]: () => http.close() };
+	const registrar = consulRegistrar(http);
+	return {
+		registrar,
+		[Symbol.asyncDispose]: () => {
+			registrar.close();
+			return http.close();
+		},
+	};
 }
 
 describe('the registrar of a real Consul', () => {
@@ -69,7 +76,7 @@ describe('the registrar of a real Consul', () => {
 		after.close();
 		const status = async () => {
 			const checks = await (await fetch(`${consul.url}/v1/agent/checks`)).json();
-			return (checks as Record<string, { Status: string }>)['service:b1']?.Status;
+			return (checks as Record<string, { Status: string }>)['spock:ttl:b1']?.Status;
 		};
 		await waitFor('its expiry', async () => (await status()) === 'critical');
 		const elsewhere = new Registrations({ registrar, owner: 'another', ttlMs: 1000 });
@@ -83,9 +90,9 @@ describe('the registrar of a real Consul', () => {
 		await using one = open([consul.url]);
 		const checks = async () => Object.keys((await (await fetch(`${consul.url}/v1/agent/checks`)).json()) as object);
 		await one.registrar.register({ ...barista, check: { tcp: '127.0.0.1:1' } }, passing, terms);
-		expect(await checks()).toEqual(['service:b1', 'service:b1:check']);
+		expect(await checks()).toEqual(['spock:tcp:b1', 'spock:ttl:b1']);
 		await one.registrar.register(barista, passing, terms);
-		expect(await checks()).toEqual(['service:b1']);
+		expect(await checks()).toEqual(['spock:ttl:b1']);
 	});
 
 	it('says what Consul does not know and what it does not take', async () => {
@@ -100,11 +107,108 @@ describe('the registrar of a real Consul', () => {
 		});
 	});
 
-	it('never registers at a second agent: the first one is waited for', async () => {
+	it('leaves an operator’s maintenance and checks of an instance as they are, whatever becomes of it here', async () => {
+		await using consul = await startConsul({ binary });
+		await using one = open([consul.url]);
+		const statuses = async () => {
+			const checks = (await (await fetch(`${consul.url}/v1/agent/checks`)).json()) as Record<
+				string,
+				{ Status: string }
+			>;
+			return Object.fromEntries(Object.entries(checks).map(([id, { Status }]) => [id, Status]));
+		};
+		await one.registrar.register({ ...barista, check: { tcp: '127.0.0.1:1' } }, passing, terms);
+		await consul.put('/v1/agent/service/maintenance/b1?enable=true&reason=disk');
+		await consul.put('/v1/agent/check/register', {
+			ID: 'disk',
+			Name: 'disk',
+			ServiceID: 'b1',
+			TTL: '1h',
+			Status: 'warning',
+		});
+		const theirs = { '_service_maintenance:b1': 'critical', disk: 'warning' };
+		// Other tags, and no check any more.
+		await one.registrar.register({ ...barista, tags: ['v2'] }, passing, terms);
+		expect(await statuses()).toEqual({ 'spock:ttl:b1': 'passing', ...theirs });
+		// A sidecar that is restarted.
+		await using again = open([consul.url]);
+		const [found] = await again.registrar.owned(terms.owner);
+		await again.registrar.register(found?.definition ?? expect.fail(), passing, terms);
+		expect(await statuses()).toEqual({ 'spock:ttl:b1': 'passing', ...theirs });
+		// Another one, once the first has left it behind.
+		await again.registrar.report('b1', { status: 'critical', note: '' });
+		await using next = open([consul.url]);
+		await next.registrar.register(barista, passing, { ...terms, owner: 'next' });
+		expect(await statuses()).toEqual({ 'spock:ttl:b1': 'passing', ...theirs });
+	});
+
+	it('touches no check of another program, nor of another instance, whose names look alike', async () => {
+		await using consul = await startConsul({ binary });
+		await using one = open([consul.url]);
+		const ttl = { TTL: '1h', Status: 'critical' };
+		await consul.put('/v1/agent/service/register', { ID: 'web', Name: 'web', Port: 1, Checks: [ttl, ttl] });
+		for (const id of ['web:1', 'api', 'api:check'])
+			await one.registrar.register({ ...barista, id, check: { tcp: '127.0.0.1:1' } }, passing, terms);
+		for (const id of ['api:check', 'api', 'web:1']) await one.registrar.register({ ...barista, id }, passing, terms);
+		const checks = (await (await fetch(`${consul.url}/v1/agent/checks`)).json()) as Record<string, object>;
+		expect(Object.fromEntries(Object.entries(checks).map(([id, check]) => [id, check]))).toMatchObject({
+			'service:web:1': { ServiceID: 'web', Status: 'critical' },
+			'service:web:2': { ServiceID: 'web', Status: 'critical' },
+			'spock:ttl:web:1': { ServiceID: 'web:1', Status: 'passing' },
+			'spock:ttl:api': { ServiceID: 'api', Status: 'passing' },
+			'spock:ttl:api:check': { ServiceID: 'api:check', Status: 'passing' },
+		});
+		expect(Object.keys(checks)).toHaveLength(5);
+	});
+
+	it('takes over what an earlier version has registered, which is never critical meanwhile', async () => {
+		await using consul = await startConsul({ binary });
+		await consul.put('/v1/agent/service/register', {
+			ID: 'b1',
+			Name: 'barista',
+			Address: '10.0.0.1',
+			Port: 80,
+			Tags: ['v1'],
+			Meta: { zone: 'eu-1a', 'spock-owner': terms.owner, 'spock-bind': 'sidecar' },
+			Weights: { Passing: 7, Warning: 3 },
+			Checks: [
+				{ CheckID: 'service:b1', Name: 'the app is connected to its sidecar', TTL: '60s', Status: 'passing' },
+				{
+					CheckID: 'service:b1:check',
+					Name: `TCP to ${new URL(consul.url).host}`,
+					TCP: new URL(consul.url).host,
+					Interval: '1s',
+					Status: 'passing',
+				},
+			],
+		});
+		const seen = new Set<string>();
+		const statuses = async () => {
+			const [entry] = (await (await fetch(`${consul.url}/v1/health/service/barista`)).json()) as {
+				Checks: { CheckID: string; Status: string }[];
+			}[];
+			for (const { Status } of entry?.Checks ?? []) seen.add(Status);
+			return (entry?.Checks ?? []).map(({ CheckID }) => CheckID).sort();
+		};
+		await using one = open([consul.url]);
+		const [found] = await one.registrar.owned(terms.owner);
+		expect(found).toMatchObject({ instance: 'test/b1', health: passing });
+		await expect(one.registrar.report('b1', passing)).rejects.toMatchObject({ code: 'NO_SUCH_SERVICE' });
+		await one.registrar.register(found?.definition ?? expect.fail(), passing, terms);
+		await waitFor('its checks', async () => (await statuses()).join() === 'serfHealth,service:b1:check,spock:ttl:b1');
+		await one.registrar.register({ ...barista, check: { tcp: new URL(consul.url).host } }, passing, terms);
+		await waitFor('its checks', async () => (await statuses()).join() === 'serfHealth,spock:tcp:b1,spock:ttl:b1');
+		// Consul's own default for a check that has not run yet.
+		seen.delete('critical');
+		expect([...seen]).toEqual(['passing']);
+	});
+
+	it('is registered at the next address where the first cannot be reached', async () => {
 		await using consul = await startConsul({ binary });
 		await using one = open(['http://127.0.0.1:1', consul.url]);
-		await expect(one.registrar.register(barista, passing, terms)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-		await expect(one.registrar.deregister('b1')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		expect(await one.registrar.register(barista, passing, terms)).toBe('test/b1');
+		await one.registrar.report('b1', passing);
+		await one.registrar.deregister('b1');
 		expect(await (await fetch(`${consul.url}/v1/agent/services`)).json()).toEqual({});
 	});
 
@@ -128,7 +232,7 @@ describe('an id that two sidecars register at one agent', () => {
 		await using consul = await startConsul({ binary });
 		await using one = open([consul.url]);
 		await using two = open([consul.url]);
-		const claim = async (registrar: ConsulRegistrar, owner: string, port: number) => {
+		const claim = async (registrar: Registrar, owner: string, port: number) => {
 			const registrations = new Registrations({ registrar, owner, ttlMs: 1000 });
 			const app = { told: () => undefined };
 			const reply = await registrations.claim({ service: 'barista', id: 'b1', port }, app);
@@ -177,7 +281,7 @@ describe('with ACL tokens that rotate', () => {
 		const tokenFile = join(place.directory, 'token');
 		await writeFile(tokenFile, first);
 		const http = new ConsulHttp({ addresses: [consul.url], tokenFile });
-		const registrations = new Registrations({ registrar: new ConsulRegistrar(http), owner: 'me', ttlMs: 1000 });
+		const registrations = new Registrations({ registrar: consulRegistrar(http), owner: 'me', ttlMs: 1000 });
 		const app = { told: () => undefined };
 		await registrations.claim({ service: 'barista', id: 'b1', port: 80 }, app);
 		const published = async (): Promise<string | undefined> => {

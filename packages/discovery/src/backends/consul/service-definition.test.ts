@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
 import type { InstanceDefinition } from '../../foundation/registrar.ts';
-import { type AgentService, readOwned, toServiceDefinition } from './service-definition.ts';
+import {
+	type AgentService,
+	outdatedChecks,
+	readOwned,
+	renewedCheck,
+	toServiceDefinition,
+} from './service-definition.ts';
 
 const terms = { ttlMs: 15_000, deregisterAfterMs: 600_000, owner: 'me' };
 const plain: InstanceDefinition = { id: 'b1', service: 'barista', port: 80, tags: [], meta: {}, bind: 'connection' };
@@ -37,7 +43,7 @@ describe('the definition of a service', () => {
 			EnableTagOverride: false,
 			Checks: [
 				{
-					CheckID: 'service:b1',
+					CheckID: 'spock:ttl:b1',
 					Name: 'the app is connected to its sidecar',
 					TTL: '15000ms',
 					Status: 'warning',
@@ -53,13 +59,14 @@ describe('the definition of a service', () => {
 			return (Checks as unknown[])[1];
 		};
 		expect(checksOf({ http: 'http://a/health' })).toEqual({
-			CheckID: 'service:b1:check',
+			CheckID: 'spock:http:b1',
 			Name: 'GET http://a/health',
 			HTTP: 'http://a/health',
 			Interval: '10000ms',
 			Timeout: '5000ms',
 		});
 		expect(checksOf({ tcp: 'a:1', intervalMs: 1000, timeoutMs: 100 })).toMatchObject({
+			CheckID: 'spock:tcp:b1',
 			TCP: 'a:1',
 			Interval: '1000ms',
 			Timeout: '100ms',
@@ -68,7 +75,7 @@ describe('the definition of a service', () => {
 });
 
 describe('what an agent lists', () => {
-	const checks = { 'service:b1': { Node: 'n', Status: 'warning', Output: 'queue is long' } };
+	const checks = { 'spock:ttl:b1': { Node: 'n', Status: 'warning', Output: 'queue is long' } };
 
 	it.each([
 		['little', plain],
@@ -88,8 +95,39 @@ describe('what an agent lists', () => {
 
 	it('critical because nobody renewed it is no word of the app', () => {
 		const expired = {
-			'service:b1': { Status: 'critical', Output: 'TTL expired (last output before timeout follows): x' },
+			'spock:ttl:b1': { Status: 'critical', Output: 'TTL expired (last output before timeout follows): x' },
 		};
 		expect(readOwned(listed(full), expired).health).toEqual({ status: 'passing', note: '' });
+	});
+});
+
+describe('the checks that an earlier version gave an instance', () => {
+	const earlier = {
+		'service:b1': { Name: 'the app is connected to its sidecar', ServiceID: 'b1', Status: 'passing', Node: 'n' },
+		'service:b1:check': { Name: 'TCP to a:1', ServiceID: 'b1' },
+	};
+
+	it('say how it is until it is registered again, and are taken out then', () => {
+		expect(renewedCheck('b1', earlier)).toMatchObject({ Status: 'passing' });
+		expect(readOwned(listed(full), earlier).instance).toBe('n/b1');
+		expect(outdatedChecks(plain, earlier)).toEqual(['service:b1', 'service:b1:check']);
+		// What Consul checks by itself is not known of one that was found.
+		expect(outdatedChecks({ ...plain, isPartial: true }, earlier)).toEqual(['service:b1']);
+	});
+
+	it('are not mistaken for those of another program, or of another instance', () => {
+		const others = {
+			'service:web:1': { Name: 'Service web check', ServiceID: 'web', Status: 'critical' },
+			'service:api:check': { Name: 'the app is connected to its sidecar', ServiceID: 'api:check' },
+		};
+		expect(renewedCheck('web:1', others)).toBeUndefined();
+		expect(outdatedChecks({ ...plain, id: 'web:1' }, others)).toEqual([]);
+		expect(outdatedChecks({ ...plain, id: 'api' }, others)).toEqual([]);
+	});
+
+	it('stay at an instance only while its definition has them', () => {
+		const both = { 'spock:http:b1': { ServiceID: 'b1' }, 'spock:tcp:b1': { ServiceID: 'b1' } };
+		expect(outdatedChecks({ ...plain, check: { tcp: 'a:1' } }, both)).toEqual(['spock:http:b1']);
+		expect(outdatedChecks({ ...plain, check: { http: 'http://a' } }, both)).toEqual(['spock:tcp:b1']);
 	});
 });

@@ -6,9 +6,8 @@ import type {
 	OwnedInstance,
 	RegistrationTerms,
 } from '../../foundation/registrar.ts';
+import { OWNER_META } from '../../foundation/registration-place.ts';
 
-/** Whose registration it is. */
-export const OWNER_META = 'spock-owner';
 const BIND_META = 'spock-bind';
 /** A hash of the secret of the client that registered it: nobody can make the secret of it. */
 const CLAIMANT_META = 'spock-claimant';
@@ -32,13 +31,59 @@ export interface AgentService {
 /** A check as an agent lists it: https://developer.hashicorp.com/consul/api-docs/agent/check#list-checks */
 export interface AgentCheck {
 	readonly Node?: string;
+	readonly Name?: string;
+	readonly ServiceID?: string;
 	readonly Status?: string;
 	readonly Output?: string;
 }
 
-/** The check that the sidecar reports to. Named here, because Consul's own names depend on how many checks there are. */
+/** What the check is called that the sidecar renews. */
+const RENEWED_NAME = 'the app is connected to its sidecar';
+
+/**
+ * The check that the sidecar renews. A check's id is unique at its agent and not within its service: Consul's own ids begin with
+ * `service:`, and what stands before the instance's id here names one kind of check, so that no two ids of ours are equal either.
+ */
 export function checkIdOf(id: string): string {
-	return `service:${id}`;
+	return `spock:ttl:${id}`;
+}
+
+/** The check that Consul does itself. Each way has an id of its own: an agent goes on with the earlier way of a check that changes it. */
+function appCheckIdOf(id: string, way: 'http' | 'tcp'): string {
+	return `spock:${way}:${id}`;
+}
+
+/** As versions before 0.2 named them: any program's check may have these ids. */
+function earlierIds(id: string): { readonly renewed: string; readonly app: string } {
+	return { renewed: `service:${id}`, app: `service:${id}:check` };
+}
+
+/** The check that the instance's sidecar renews, of this version or an earlier one. */
+export function renewedCheck(id: string, checks: Readonly<Record<string, AgentCheck>>): AgentCheck | undefined {
+	const earlier = checks[earlierIds(id).renewed];
+	return checks[checkIdOf(id)] ?? (isEarlierRenewed(id, earlier) ? earlier : undefined);
+}
+
+function isEarlierRenewed(id: string, check: AgentCheck | undefined): boolean {
+	return check?.Name === RENEWED_NAME && (check.ServiceID ?? id) === id;
+}
+
+/**
+ * Ids of checks that sidecars have given this instance and that its definition has no longer; of one that was found, the check that
+ * Consul does itself stays.
+ */
+export function outdatedChecks(
+	{ id, check, isPartial = false }: InstanceDefinition,
+	checks: Readonly<Record<string, AgentCheck>>,
+): readonly string[] {
+	const earlier = earlierIds(id);
+	const isOwn = (checkId: string): boolean => checks[checkId]?.ServiceID === id;
+	const outdated = isEarlierRenewed(id, checks[earlier.renewed]) ? [earlier.renewed] : [];
+	if (isPartial) return outdated;
+	if (check?.http === undefined) outdated.push(appCheckIdOf(id, 'http'));
+	if (check?.tcp === undefined || check.http !== undefined) outdated.push(appCheckIdOf(id, 'tcp'));
+	if (/^(?:GET |TCP to )/.test(checks[earlier.app]?.Name ?? '')) outdated.push(earlier.app);
+	return outdated.filter(isOwn);
 }
 
 /** The body of a registration: https://developer.hashicorp.com/consul/api-docs/agent/service#register-service */
@@ -65,7 +110,7 @@ export function toServiceDefinition(
 		Checks: [
 			{
 				CheckID: checkIdOf(id),
-				Name: 'the app is connected to its sidecar',
+				Name: RENEWED_NAME,
 				TTL: `${ttlMs}ms`,
 				Status: status,
 				DeregisterCriticalServiceAfter: `${deregisterAfterMs}ms`,
@@ -83,7 +128,7 @@ function toTaggedAddress({ host, port }: TaggedAddress, servicePort: number): Re
 function toCheck(id: string, check: RegistrationCheck): Readonly<Record<string, unknown>> {
 	const { http, tcp, intervalMs = DEFAULT_CHECK_INTERVAL_MS, timeoutMs = DEFAULT_CHECK_TIMEOUT_MS } = check;
 	return {
-		CheckID: `${checkIdOf(id)}:check`,
+		CheckID: appCheckIdOf(id, http === undefined ? 'tcp' : 'http'),
 		Name: http === undefined ? `TCP to ${tcp}` : `GET ${http}`,
 		...(http === undefined ? { TCP: tcp } : { HTTP: http }),
 		Interval: `${intervalMs}ms`,
@@ -96,7 +141,7 @@ export function readOwned(service: AgentService, checks: Readonly<Record<string,
 	const { ID, Service, Address = '', Port = 0, Tags, Meta, Weights, TaggedAddresses } = service;
 	const { [OWNER_META]: _, [BIND_META]: bind, [CLAIMANT_META]: claimant, [APP_META]: app, ...meta } = Meta ?? {};
 	const tagged = Object.entries(TaggedAddresses ?? {});
-	const { Node, ...check } = checks[checkIdOf(ID)] ?? {};
+	const { Node, ...check } = renewedCheck(ID, checks) ?? {};
 	return {
 		definition: {
 			id: ID,

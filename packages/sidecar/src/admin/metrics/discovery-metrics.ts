@@ -197,6 +197,11 @@ export const discoveryMetrics: Readonly<Record<string, Metric>> = {
 		help: 'Instances registered for apps that the registry does not know',
 		read: ({ gauges }) => gauges().registrationsPending,
 	},
+	spock_registrations_moved_total: {
+		type: 'counter',
+		help: 'Registrations that another node of the registry has now: the agent before failed, left or was renamed',
+		on: (count) => ({ 'registration-moved': () => count() }),
+	},
 	spock_log_lines_dropped_total: {
 		type: 'counter',
 		help: 'Log lines dropped; a later line has their number',

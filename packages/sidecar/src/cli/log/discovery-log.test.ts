@@ -39,6 +39,7 @@ describe('the log of what keeps answers honest', () => {
 		['warn', { type: 'state-restored', what: 'barista', ageMs: 5 }, /saved state/],
 		['warn', { type: 'state-refused', file: 'f', refusal: 'torn', reason: 'cut off' }, /state file ignored/],
 		['error', { type: 'state-write', outcome: 'failed', error: new Error('full'), isNews: true }, /cannot write/],
+		['warn', { type: 'registration-moved', id: 'b1', service: 's', from: 'one/b1', to: 'two/b1' }, /moved to another/],
 	])('%s for %j', (level, event, message) => {
 		expect(logged(event)).toEqual([[level, expect.any(Object), expect.stringMatching(message)]]);
 	});

@@ -75,6 +75,11 @@ export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
 			log[level]({ id, service, phase, state, ...(error && { reason: reasonOf(error) }) }, 'registration changed');
 			return;
 		}
+		case 'registration-moved': {
+			const { id, service, from, to } = event;
+			log.warn({ id, service, from, to }, 'registration moved to another node');
+			return;
+		}
 		case 'registrations-unknown':
 			log[event.isNews ? 'warn' : 'debug'](
 				{ reason: reasonOf(event.error) },

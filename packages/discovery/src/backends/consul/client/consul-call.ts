@@ -142,3 +142,8 @@ export function isPassed(clock: Clock, delayMs: number, signal: AbortSignal | un
 function aborted(signal: AbortSignal | undefined): SpockError {
 	return new SpockError('ABORTED', 'the call to Consul was aborted', { cause: signal?.reason });
 }
+
+/** A text in a filter, as Go reads one: JSON's escapes are Go's. A quotation mark is one too, because the filter's grammar ends at any. */
+export function quote(text: string): string {
+	return `"${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '\\u0022')}"`;
+}

@@ -160,6 +160,8 @@ export interface ConsulCallOptions {
 	readonly signal?: AbortSignal | undefined;
 	/** For all addresses together, in milliseconds. Default 10000. */
 	readonly timeoutMs?: number | undefined;
-	/** Asks the first address alone: what belongs to one agent (a registration) means nothing to the others. */
-	readonly isFirstOnly?: boolean;
+	/** The number of the only address that is asked: what belongs to one agent (a registration) means nothing to the others. */
+	readonly only?: number;
+	/** The number of the address that is asked first, in place of the preferred one. */
+	readonly first?: number;
 }

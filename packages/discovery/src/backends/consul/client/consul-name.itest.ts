@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { BackendSource } from '../../../backend-source.ts';
 import { consulBackend } from '../consul-backend.ts';
-import { ConsulRegistrar } from '../consul-registrar.ts';
+import { consulRegistrar } from '../consul-registrar.ts';
 import { ConsulHttp } from '../http/consul-http.ts';
 
 const NAMES: readonly string[] = ['', '.', '..', 'a\nb', 'a\u0000', 'a\u2028', '\ud800', 'a\u00a0b'];
@@ -41,7 +41,7 @@ describe('a service whose name Consul cannot have', () => {
 	it('is not registered: nobody could look it up', async () => {
 		await using fake = await startFakeConsul();
 		const http = new ConsulHttp({ addresses: [fake.url] });
-		const registrar = new ConsulRegistrar(http);
+		const registrar = consulRegistrar(http);
 		const definition = { id: 'a', service: 'a\nb', port: 80, tags: [], meta: {}, bind: 'sidecar' as const };
 		const terms = { ttlMs: 15_000, deregisterAfterMs: 600_000, owner: 'me' };
 		const registering = registrar.register(definition, { status: 'passing', note: '' }, terms);

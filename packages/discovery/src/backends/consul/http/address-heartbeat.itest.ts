@@ -128,7 +128,7 @@ describe('an agent that has lost its servers', () => {
 		backend.watch({ service: 'barista' }, { answered: () => undefined, failed: (error) => errors.push(error) });
 		await blocked(agent);
 		agent.heartbeatStatus = 500;
-		const ofAgent = { isFirstOnly: true };
+		const ofAgent = { only: 0 };
 		for (let passedMs = 0; passedMs < SILENCE_MS && errors.length === 0; passedMs += 1000) {
 			// What is an agent's own, such as a check that is kept passing; and the end of what it holds.
 			await http.call({ send: (client, common) => client.catalog.service.list(common), read: () => true }, ofAgent);

@@ -147,32 +147,38 @@ export class ConsulHttp {
 		return this.#room.isOver(place);
 	}
 
+	/** How many addresses there are; their numbers begin with 0. */
+	get addressCount(): number {
+		return this.#endpoints.length;
+	}
+
 	/** One call that does not block: the preferred address first, and each of the others once where one fails. */
 	call<T>(question: ConsulQuestion<T>, options: ConsulCallOptions = {}): Promise<T> {
-		const { signal, timeoutMs = CALL_MS, isFirstOnly = false } = options;
+		const { signal, timeoutMs = CALL_MS, only, first = this.#choice.number } = options;
 		const deadlineAtMs = this.clock.now() + durationMsOption('timeoutMs', timeoutMs);
 		// The addresses share the time that is left, so that one which hangs does not use up the turn of the next.
 		const ask = (_number: number, addressesLeft: number): AddressAsk => ({
 			parameters: question.parameters ?? {},
 			timeoutMs: shareOf(deadlineAtMs - this.clock.now(), addressesLeft),
 			isHeld: false,
-			// What is the first address's alone an agent answers from memory.
-			isProof: !isFirstOnly,
+			// What is one address's alone an agent answers from memory.
+			isProof: only === undefined,
 		});
-		if (!isFirstOnly) return this.#askAny(question, this.#choice.number, ask, signal).then(({ value }) => value);
-		return this.#calls.ask(0, ask(0, 1), question, signal);
+		if (only !== undefined) return this.#calls.ask(only, ask(only, 1), question, signal);
+		return this.#askAny(question, first, ask, signal).then(({ value }) => value);
 	}
 
 	/**
 	 * One blocking query after the other, for one watch loop: the first does not block, nor does one to an address that did
 	 * not give the index. They are held where the watch has its place, which moves with them; with no place of its own where there is
 	 * room for one more; else they do not block. A server whose state was replaced by a snapshot ends what it holds with the index
-	 * that it was asked with.
+	 * that it was asked with. `firstNow` gives the number of the address to ask first, in place of the preferred one.
 	 * Source: https://github.com/hashicorp/consul/blob/v1.20.2/agent/blockingquery/blockingquery.go (AbandonCh)
 	 */
 	blocking<A extends FetchAnswer<unknown>>(
 		question: ConsulQuestion<A>,
 		placeNow?: () => HeldPlace | undefined,
+		firstNow?: () => number,
 	): (index: number, signal: AbortSignal) => Promise<A> {
 		const { parameters = {} } = question;
 		const isCached = parameters['cached'] !== undefined;
@@ -212,7 +218,7 @@ export class ConsulHttp {
 			const ended = (number: number): void => {
 				if (isHeld && placeNow === undefined) this.#room.leave(number);
 			};
-			const first = place?.settle(this.#choice.number) ?? this.#choice.number;
+			const first = firstNow?.() ?? place?.settle(this.#choice.number) ?? this.#choice.number;
 			const { number, value: answer } = await this.#askAny(question, first, ask, signal, ended);
 			// It goes on where it was answered, or has no place any more.
 			if (place?.move(number) === false) place.release();

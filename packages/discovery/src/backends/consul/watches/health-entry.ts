@@ -3,6 +3,7 @@ import { isObject } from '@spock/protocol/internal';
 
 import { goodInstances } from '../../../foundation/good-instances.ts';
 import { rememberChecks } from '../../../foundation/instance-notes.ts';
+import { OWNER_META } from '../../../foundation/registration-place.ts';
 import { sortInstances } from '../../../foundation/snapshot-diff.ts';
 
 interface HealthCheck {
@@ -29,6 +30,8 @@ export interface HealthEntry {
 	};
 	readonly Service?: {
 		readonly ID?: string;
+		/** Greater for what was registered later. */
+		readonly CreateIndex?: number;
 		readonly Address?: string;
 		readonly Port?: number;
 		/** Unlike a node's, each has a port as well. */
@@ -63,7 +66,46 @@ export function readHealthEntries(
 	entries: readonly unknown[],
 	taggedAddress?: TaggedAddress,
 ): readonly ServiceInstance[] {
-	return goodInstances(sortInstances(entries.map((entry) => readHealthEntry(entry, taggedAddress))));
+	const read = entries.map((entry) => readHealthEntry(entry, taggedAddress));
+	return goodInstances(sortInstances(withoutTwins(entries, read)));
+}
+
+/** The best first: of two registrations of one instance. */
+const FROM_BEST: readonly InstanceStatus[] = ['passing', 'warning', 'maintenance', 'critical'];
+
+/**
+ * One registration of each instance. A sidecar whose agent has failed registers at another one, and what the first still has is there
+ * until that returns: the same owner and id are the same instance. The healthiest is used, and of two alike the newest.
+ */
+function withoutTwins(entries: readonly unknown[], read: ServiceInstance[]): ServiceInstance[] {
+	const best = new Map<string, number>();
+	let twins = 0;
+	const keys = read.map(({ meta }, index) => {
+		const owner = isObject(meta) ? meta[OWNER_META] : undefined;
+		if (typeof owner !== 'string') return undefined;
+		const key = JSON.stringify([owner, serviceOf(entries[index]).ID]);
+		const other = best.get(key);
+		if (other !== undefined) twins++;
+		if (other === undefined || compareTwins(entries, read, index, other) < 0) best.set(key, index);
+		return key;
+	});
+	return twins === 0 ? read : read.filter((_, index) => keys[index] === undefined || best.get(keys[index]) === index);
+}
+
+function compareTwins(
+	entries: readonly unknown[],
+	read: readonly ServiceInstance[],
+	left: number,
+	right: number,
+): number {
+	const rank = (index: number): number => FROM_BEST.indexOf(read[index]?.status as InstanceStatus);
+	const age = (index: number): number => serviceOf(entries[index]).CreateIndex ?? 0;
+	return rank(left) - rank(right) || age(right) - age(left);
+}
+
+function serviceOf(entry: unknown): Service {
+	const { Service } = (isObject(entry) ? entry : {}) as HealthEntry;
+	return isObject(Service) ? Service : {};
 }
 
 /**
@@ -71,9 +113,9 @@ export function readHealthEntries(
  * unique only within its agent.
  */
 function readHealthEntry(entry: unknown, taggedAddress: TaggedAddress | undefined): ServiceInstance {
-	const { Node, Service, Checks } = (isObject(entry) ? entry : {}) as HealthEntry;
+	const { Node, Checks } = (isObject(entry) ? entry : {}) as HealthEntry;
 	const node: Node = isObject(Node) ? Node : {};
-	const service: Service = isObject(Service) ? Service : {};
+	const service = serviceOf(entry);
 	const checks = readChecks(Checks);
 	const status = worstStatus(checks);
 	const weights = service.Weights;

@@ -1,9 +1,8 @@
 import { SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
-
+import { AgentRegistrar } from './agent-registrar.ts';
 import type { ConsulClient, ConsulCommon, ConsulQuestion } from './client/consul-client.ts';
-import { ConsulRegistrar } from './consul-registrar.ts';
 import type { ConsulHttp } from './http/consul-http.ts';
 
 /** A Consul that gives these answers, one for each question; a function may throw. */
@@ -23,7 +22,7 @@ function registrarWith(clock: FakeClock, token: () => string | undefined, answer
 			return read({ headers: {} } as Parameters<typeof read>[0], left.shift()?.());
 		},
 	} as unknown as ConsulHttp;
-	return new ConsulRegistrar(http);
+	return new AgentRegistrar(http, 0);
 }
 
 const refused =
@@ -91,10 +90,19 @@ describe('an id that two sidecars register', () => {
 	const barista = { id: 'b1', service: 'barista', port: 80, tags: [], meta: {}, bind: 'connection' } as const;
 	const terms = { ttlMs: 15_000, deregisterAfterMs: 600_000, owner: 'me' };
 	const service = (owner: string) => () => ({ b1: { ID: 'b1', Service: 'barista', Meta: { 'spock-owner': owner } } });
-	const check = (Status: string) => () => ({ 'service:b1': { Node: 'test', Status } });
+	const check = (Status: string) => () => ({ 'spock:ttl:b1': { Node: 'test', ServiceID: 'b1', Status } });
 	const nothing = () => ({});
 	const written = () => '';
-	const registered = [nothing, written, written, check('passing')];
+	const registered = [nothing, nothing, written, written, check('passing')];
+
+	it('that another program’s check has is refused, and its check stays', async () => {
+		const theirs = () => ({ 'spock:ttl:b1': { Node: 'test', ServiceID: 'web', Status: 'critical' } });
+		const consul = registrar(nothing, theirs, () => expect.fail('a write'));
+		await expect(consul.register(barista, health, terms)).rejects.toMatchObject({
+			code: 'BAD_REQUEST',
+			message: expect.stringContaining('belongs to web'),
+		});
+	});
 
 	it('stays with who has it and keeps it up: the other one is told whose it is, and writes nothing', async () => {
 		const consul = registrar(service('them'), check('passing'), () => expect.fail('a write'));
@@ -108,7 +116,7 @@ describe('an id that two sidecars register', () => {
 		['its check is critical', check('critical')],
 		['it has no check', nothing],
 	])('is taken when the other one does not keep it up: %s', async (_, checks) => {
-		const consul = registrar(service('them'), checks, ...registered.slice(1));
+		const consul = registrar(service('them'), checks, ...registered.slice(2));
 		expect(await consul.register(barista, health, terms)).toBe('test/b1');
 	});
 
@@ -131,12 +139,29 @@ describe('an id that two sidecars register', () => {
 	});
 
 	it('whoever lost it gives way with its next report, and has it again when the other one has left', async () => {
-		const steps = [service('them'), check('passing'), service('them'), check('critical'), service('me'), written];
+		const steps = [
+			service('them'),
+			check('passing'),
+			service('them'),
+			check('critical'),
+			service('me'),
+			check('passing'),
+			written,
+		];
 		const consul = registrar(...registered, ...steps);
 		await consul.register(barista, health, terms);
 		await expect(consul.report('b1', health)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 		await expect(consul.report('b1', health)).rejects.toMatchObject({ code: 'NO_SUCH_SERVICE' });
 		await consul.report('b1', health);
+	});
+
+	it('is registered anew where its node has another name: that is a part of its own name', async () => {
+		const renamed = () => ({ 'spock:ttl:b1': { Node: 'renamed', ServiceID: 'b1', Status: 'passing' } });
+		const again = [service('me'), renamed, written, written, renamed];
+		const consul = registrar(...registered, service('me'), renamed, ...again);
+		expect(await consul.register(barista, health, terms)).toBe('test/b1');
+		await expect(consul.report('b1', health)).rejects.toMatchObject({ code: 'NO_SUCH_SERVICE' });
+		expect(await consul.register(barista, health, terms)).toBe('renamed/b1');
 	});
 
 	it('is not taken out by the one that does not have it', async () => {
@@ -151,13 +176,13 @@ describe('an id that two sidecars register', () => {
 		await expect(never.register(barista, health, terms)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 		await never.deregister('b1');
 		const unmarked = () => ({ b1: { ID: 'b1', Service: 'barista', Meta: {} } });
-		const replaced = registrar(...registered, unmarked, noWrite);
+		const replaced = registrar(...registered, unmarked, nothing, noWrite);
 		await replaced.register(barista, health, terms);
 		await replaced.deregister('b1');
 	});
 
 	it('is registered anew where another program has registered it since: its address may be another one', async () => {
-		const consul = registrar(...registered, () => ({ b1: { ID: 'b1', Service: 'barista' } }));
+		const consul = registrar(...registered, () => ({ b1: { ID: 'b1', Service: 'barista' } }), nothing);
 		await consul.register(barista, health, terms);
 		await expect(consul.report('b1', health)).rejects.toMatchObject({ code: 'NO_SUCH_SERVICE' });
 	});

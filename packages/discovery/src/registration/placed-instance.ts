@@ -1,0 +1,72 @@
+import { SpockError } from '@spock/protocol';
+
+import type { InstanceDefinition } from '../foundation/registrar.ts';
+import type { Sighting } from '../foundation/registration-place.ts';
+
+/** Where one instance is registered. */
+export interface Placed {
+	readonly place: number;
+	readonly service: string;
+	readonly owner: string;
+	/** Null if the registry did not return it. */
+	readonly node: string | null;
+	/** The host for a definition without one, if it is not that of the place. */
+	readonly host: string | undefined;
+	/** What the registry published last. */
+	seen: Sighting | undefined;
+	/** The place has failed, as the registry publishes: another one must take it over. */
+	isLost: boolean;
+	/** The last write did not reach the place. */
+	isAway: boolean;
+	/** Ends the wait for a report in flight. */
+	onLost?: () => void;
+}
+
+/** What the registry publishes of one registration; undefined where it is unknown. */
+export type View = readonly Sighting[] | undefined;
+
+/** The definition with the host that it had where it was registered first. Throws UNAVAILABLE if that is unknown. */
+export function hosted(definition: InstanceDefinition, before: Placed | undefined, view: View): InstanceDefinition {
+	if (definition.host !== undefined || before === undefined) return definition;
+	const host = before.host ?? (view?.find(({ node }) => node === before.node) ?? before.seen)?.host;
+	if (host !== undefined) return { ...definition, host };
+	const message = `${definition.id} has the address of its agent, which is unknown: register it with a host`;
+	throw new SpockError('UNAVAILABLE', message, { details: { id: definition.id, owner: before.owner } });
+}
+
+export function maintenanceOf(before: Placed | undefined, view: View): string | undefined {
+	return view?.find(({ maintenance }) => maintenance !== undefined)?.maintenance ?? before?.seen?.maintenance;
+}
+
+/** True where the place itself did not answer, and not where it refused. */
+export function isAway(error: unknown): error is SpockError {
+	if (!SpockError.is(error, 'UNAVAILABLE')) return false;
+	return error.details['owner'] === undefined && error.details['isUnknownToken'] !== true;
+}
+
+export function unseenError(id: string): SpockError {
+	const message = `whether ${id} is registered elsewhere is unknown, as no other address can say so`;
+	return new SpockError('UNAVAILABLE', message, { details: { id } });
+}
+
+/** What makes the caller register it again. */
+export function registerAnew(id: string, { node }: Placed): SpockError {
+	return new SpockError('NO_SUCH_SERVICE', `the node ${node} of ${id} has failed or left`, { details: { id } });
+}
+
+/** Rejects when the place is lost, for the one report in flight. */
+export function lossOf(id: string, placed: Placed): Promise<never> {
+	return new Promise((_, reject) => {
+		placed.onLost = () => reject(registerAnew(id, placed));
+	});
+}
+
+/** Readers are sent to it at another node: registered here as well, they would find it twice. */
+export function blockedError(id: string, owner: string, node: string, cause: SpockError | undefined): SpockError {
+	const message = `${id} is still published as well at ${node}, whose agent cannot be reached: another one takes it over when that ends`;
+	return new SpockError('UNAVAILABLE', message, { details: { id, owner, node }, ...(cause && { cause }) });
+}
+
+export function isBlocked(error: unknown): error is SpockError {
+	return SpockError.is(error, 'UNAVAILABLE') && 'node' in error.details;
+}

@@ -1,0 +1,268 @@
+import { SpockError } from '@spock/protocol';
+import { FakeClock } from '@spock/testkit';
+import { describe, expect, it } from 'vitest';
+
+import type { InstanceDefinition, InstanceHealth } from '../foundation/registrar.ts';
+import type { RegistrationCatalogue, RegistrationPlace, Sighting } from '../foundation/registration-place.ts';
+import { PlacedRegistrar } from './placed-registrar.ts';
+
+const terms = { ttlMs: 15_000, deregisterAfterMs: 600_000, owner: 'pod' };
+const passing: InstanceHealth = { status: 'passing', note: '' };
+const b1: InstanceDefinition = {
+	id: 'b1',
+	service: 'barista',
+	host: '10.0.0.1',
+	port: 80,
+	tags: [],
+	meta: {},
+	bind: 'connection',
+};
+
+/** Places `n0`, `n1`, … of one registry, which publishes what they have unless a node has failed, or has left. */
+function site(count = 3) {
+	const clock = new FakeClock();
+	const nodes = Array.from({ length: count }, (_, number) => ({
+		name: `n${number}`,
+		number,
+		state: 'well' as 'well' | 'failed' | 'left',
+		isReachable: true,
+		/** What stands there, and whether its time to live has passed. */
+		has: new Map<string, { definition: InstanceDefinition; isExpired: boolean; maintenance?: string }>(),
+	}));
+	const writes: string[] = [];
+	const watchers = new Set<() => void>();
+	let isBlind = false;
+	const published = (): Sighting[] =>
+		nodes.flatMap(({ name, number, state, has }) =>
+			state === 'left'
+				? []
+				: [...has].map(([id, { definition, isExpired, maintenance }]) => ({
+						id,
+						node: name,
+						host: `10.9.9.${number}`,
+						isNodeLost: state === 'failed',
+						isServed: state === 'well' && !isExpired,
+						...(definition.app !== undefined && { app: definition.app }),
+						...(maintenance !== undefined && { maintenance }),
+					})),
+		);
+	const places = nodes.map((node): RegistrationPlace => {
+		const reach = (what: string): void => {
+			if (!node.isReachable) throw new SpockError('UNAVAILABLE', `${node.name} cannot be reached`);
+			writes.push(`${what} at ${node.name}`);
+		};
+		return {
+			register: async (definition, _health, _terms, maintenance) => {
+				reach(`register ${definition.id}`);
+				node.has.set(definition.id, { definition, isExpired: false, ...(maintenance && { maintenance }) });
+				return `${node.name}/${definition.id}`;
+			},
+			report: async (id) => {
+				reach(`report ${id}`);
+				if (!node.has.has(id)) throw new SpockError('NO_SUCH_SERVICE', `no ${id}`);
+			},
+			deregister: async (id) => {
+				reach(`deregister ${id}`);
+				node.has.delete(id);
+			},
+			owned: async () => {
+				reach('owned');
+				return [...node.has].map(([id, { definition }]) => ({
+					definition: { ...definition, isPartial: true },
+					instance: `${node.name}/${id}`,
+					health: passing,
+				}));
+			},
+			nodeOf: async (id) => {
+				reach('nodeOf');
+				return node.has.has(id) ? node.name : undefined;
+			},
+		};
+	});
+	const catalogue: RegistrationCatalogue = {
+		look: async ({ id }) => {
+			if (isBlind) throw new SpockError('ACL_DENIED', 'not for you');
+			return published().filter((one) => one.id === id);
+		},
+		isNodeWell: async (name) => nodes.some((node) => node.name === name && node.state === 'well'),
+		watch: (_of, _avoided, seen) => {
+			const look = (): void => seen(published());
+			watchers.add(look);
+			return () => watchers.delete(look);
+		},
+	};
+	const registrar = new PlacedRegistrar({ places, catalogue, clock, random: () => 1 });
+	const lost: string[] = [];
+	registrar.onLost((id) => lost.push(id));
+	return {
+		clock,
+		registrar,
+		lost,
+		writes,
+		nodes: nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]],
+		watchers,
+		publish: () => {
+			for (const look of watchers) look();
+		},
+		blind: () => {
+			isBlind = true;
+		},
+		/** Nodes that have it. */
+		where: () => nodes.filter(({ has }) => has.has('b1')).map(({ name }) => name),
+		another: () => new PlacedRegistrar({ places, catalogue, clock, random: () => 1 }),
+	};
+}
+
+const register = (registrar: PlacedRegistrar, definition = b1) => registrar.register(definition, passing, terms);
+const unavailable = { code: 'UNAVAILABLE' };
+const anew = { code: 'NO_SUCH_SERVICE' };
+
+describe('a registration at one of several places', () => {
+	it('is at the first that can be reached, and stays there', async () => {
+		const { registrar, nodes, where } = site();
+		expect(await register(registrar)).toBe('n0/b1');
+		await registrar.report('b1', passing);
+		expect(where()).toEqual(['n0']);
+		await registrar.deregister('b1');
+		nodes[0].isReachable = false;
+		expect(await register(registrar)).toBe('n1/b1');
+	});
+
+	it('moves when its node has failed, as is published, and is taken out there when that is back', async () => {
+		const { registrar, nodes, lost, publish, where, clock } = site();
+		await register(registrar);
+		Object.assign(nodes[0], { state: 'failed', isReachable: false });
+		publish();
+		expect(lost).toEqual(['b1']);
+		await expect(registrar.report('b1', passing)).rejects.toMatchObject(anew);
+		expect(await register(registrar)).toBe('n1/b1');
+		Object.assign(nodes[0], { state: 'well', isReachable: true });
+		await clock.advance(15_000);
+		expect(where()).toEqual(['n1']);
+	});
+
+	it('moves when its node has left, although its agent still answers', async () => {
+		const { registrar, nodes, lost, publish, where } = site();
+		await register(registrar);
+		publish();
+		nodes[0].state = 'left';
+		publish();
+		await Promise.resolve();
+		expect(lost).toEqual(['b1']);
+		await expect(registrar.report('b1', passing)).rejects.toMatchObject(anew);
+		expect(await register(registrar)).toBe('n1/b1');
+		await Promise.resolve();
+		expect(where()).toEqual(['n1']);
+	});
+
+	it('stays where it cannot be reached for as long as readers are sent to it, and moves when its time to live has passed', async () => {
+		const { registrar, nodes, publish, where, lost } = site();
+		await register(registrar);
+		nodes[0].isReachable = false;
+		await expect(registrar.report('b1', passing)).rejects.toMatchObject(unavailable);
+		await expect(register(registrar)).rejects.toMatchObject({
+			...unavailable,
+			message: expect.stringContaining('still published as well at n0'),
+		});
+		expect(where()).toEqual(['n0']);
+		Object.assign(nodes[0].has.get('b1') ?? expect.fail(), { isExpired: true });
+		publish();
+		expect(lost).toEqual(['b1']);
+		expect(await register(registrar)).toBe('n1/b1');
+	});
+
+	it('stays at an agent whose node has another name now', async () => {
+		const { registrar, nodes, publish, where } = site();
+		await register(registrar);
+		publish();
+		nodes[0].name = 'renamed';
+		publish();
+		await Promise.resolve();
+		expect(await register(registrar)).toBe('renamed/b1');
+		expect(where()).toEqual(['renamed']);
+	});
+
+	it('does not move where nobody can say what is published', async () => {
+		const { registrar, nodes, blind, where } = site();
+		await register(registrar);
+		nodes[0].isReachable = false;
+		blind();
+		await expect(registrar.report('b1', passing)).rejects.toMatchObject(unavailable);
+		await expect(register(registrar)).rejects.toMatchObject(unavailable);
+		expect(where()).toEqual(['n0']);
+	});
+
+	it('moves with its address, and with an operator’s maintenance', async () => {
+		const { registrar, nodes, publish } = site();
+		const { host: _, ...hostless } = b1;
+		await register(registrar, hostless);
+		Object.assign(nodes[0].has.get('b1') ?? expect.fail(), { maintenance: 'disk' });
+		publish();
+		Object.assign(nodes[0], { state: 'left', isReachable: false });
+		publish();
+		await Promise.resolve();
+		expect(await register(registrar, hostless)).toBe('n1/b1');
+		expect(nodes[1].has.get('b1')).toMatchObject({ definition: { host: '10.9.9.0' }, maintenance: 'disk' });
+		await register(registrar, { ...hostless, tags: ['v2'] });
+		expect(nodes[1].has.get('b1')).toMatchObject({ definition: { host: '10.9.9.0' } });
+	});
+
+	it('is taken out again where an answer was lost, or an old disk brings it back', async () => {
+		const { registrar, nodes, publish, where, clock } = site();
+		await register(registrar);
+		nodes[2].has.set('b1', { definition: b1, isExpired: false });
+		publish();
+		await clock.advance(0);
+		expect(where()).toEqual(['n0']);
+	});
+
+	it('ends while its failed place cannot be reached, and is taken out there later; one that is served is waited for', async () => {
+		const { registrar, nodes, where, clock } = site();
+		await register(registrar);
+		nodes[0].isReachable = false;
+		await expect(registrar.deregister('b1')).rejects.toMatchObject(unavailable);
+		nodes[0].state = 'failed';
+		await registrar.deregister('b1');
+		expect(where()).toEqual(['n0']);
+		Object.assign(nodes[0], { state: 'well', isReachable: true });
+		await clock.advance(15_000);
+		expect(where()).toEqual([]);
+	});
+
+	it('is found by the next process, of two the one that is served, and none twice', async () => {
+		const { registrar, nodes, where, clock, another } = site();
+		await register(registrar);
+		Object.assign(nodes[0], { state: 'failed', isReachable: false });
+		await registrar.report('b1', passing).catch(() => undefined);
+		await register(registrar);
+		Object.assign(nodes[0].has.get('b1') ?? expect.fail(), { isExpired: true });
+		Object.assign(nodes[0], { state: 'well', isReachable: true });
+		registrar.close();
+		const next = another();
+		expect(await next.owned('pod')).toMatchObject([{ instance: 'n1/b1' }]);
+		await clock.advance(0);
+		expect(where()).toEqual(['n1']);
+		expect(await register(next)).toBe('n1/b1');
+		nodes[0].isReachable = false;
+		expect(await another().owned('pod')).toMatchObject([{ instance: 'n1/b1' }]);
+	});
+
+	it('of another app is not taken, also while the place of that cannot be reached', async () => {
+		const { registrar, nodes, another } = site();
+		await register(registrar, { ...b1, app: 'till' });
+		Object.assign(nodes[0], { state: 'failed', isReachable: false });
+		await expect(register(another(), { ...b1, app: 'barista' })).rejects.toMatchObject({ code: 'ACL_DENIED' });
+		expect(await register(another(), { ...b1, app: 'till' })).toBe('n1/b1');
+	});
+
+	it('has no watch and no timer once it is closed', async () => {
+		const { registrar, nodes, watchers, clock } = site();
+		await register(registrar);
+		Object.assign(nodes[0], { state: 'failed', isReachable: false });
+		await registrar.report('b1', passing).catch(() => undefined);
+		await register(registrar);
+		registrar.close();
+		expect(watchers.size).toBe(0);
+		expect(clock.pendingTimers).toBe(0);
+	});
+});

@@ -1,0 +1,318 @@
+import type { SpockError } from '@spock/protocol';
+import type { Clock, Random } from '@spock/protocol/internal';
+
+import {
+	type InstanceDefinition,
+	type InstanceHealth,
+	type OwnedInstance,
+	otherAppError,
+	type Registrar,
+	type RegistrationTerms,
+} from '../foundation/registrar.ts';
+import type { RegistrationCatalogue, RegistrationPlace, Sighting } from '../foundation/registration-place.ts';
+import {
+	blockedError,
+	hosted,
+	isAway,
+	isBlocked,
+	lossOf,
+	maintenanceOf,
+	type Placed,
+	registerAnew,
+	unseenError,
+	type View,
+} from './placed-instance.ts';
+import { StrayRegistrations } from './stray-registrations.ts';
+
+/** Services whose registrations are watched in the registry. The end of a place is found by the next renewal for those beyond it. */
+const WATCHED_MAX = 32;
+/** How long a registration may stand where it could not be taken out, if the terms of it are unknown. */
+const STRAY_MS = 900_000;
+
+/** What a {@link PlacedRegistrar} needs. */
+export interface PlacedRegistrarOptions {
+	/** At least one, the preferred one first. */
+	readonly places: readonly RegistrationPlace[];
+	readonly catalogue: RegistrationCatalogue;
+	readonly clock: Clock;
+	/** Default `Math.random`. */
+	readonly random?: Random | undefined;
+}
+
+/**
+ * Registers each instance at one of several places, and at the next one when that place has failed, left, or cannot be reached and is
+ * no longer published as well. An instance is never published as well at two places because of a move: what cannot be seen in the registry is not moved. What
+ * an earlier place still has when it returns is taken out there. The creator closes it.
+ */
+export class PlacedRegistrar implements Registrar {
+	readonly #places: readonly RegistrationPlace[];
+	readonly #catalogue: RegistrationCatalogue;
+	readonly #strays: StrayRegistrations;
+	readonly #placed = new Map<string, Placed>();
+	readonly #watches = new Map<string, { readonly end: () => void; seen: readonly Sighting[] }>();
+	/** Ids that are being written: what the registry publishes of them meanwhile may be what is being written. */
+	readonly #writing = new Set<string>();
+	readonly #onLost = new Set<(id: string) => void>();
+	#strayMs = STRAY_MS;
+
+	constructor({ places, catalogue, clock, random }: PlacedRegistrarOptions) {
+		this.#places = places;
+		this.#catalogue = catalogue;
+		this.#strays = new StrayRegistrations(places, clock, random);
+	}
+
+	onLost(listener: (id: string) => void): () => void {
+		this.#onLost.add(listener);
+		return () => this.#onLost.delete(listener);
+	}
+
+	async register(
+		definition: InstanceDefinition,
+		health: InstanceHealth,
+		terms: RegistrationTerms,
+	): Promise<string | null> {
+		const { id, service } = definition;
+		this.#writing.add(id);
+		try {
+			return await this.#register(definition, health, terms);
+		} finally {
+			this.#writing.delete(id);
+			const placed = this.#placed.get(id);
+			if (placed !== undefined) this.#seen(id, placed, this.#watches.get(service)?.seen ?? []);
+		}
+	}
+
+	async #register(
+		definition: InstanceDefinition,
+		health: InstanceHealth,
+		terms: RegistrationTerms,
+	): Promise<string | null> {
+		const { id, service, app } = definition;
+		const { owner, ttlMs, deregisterAfterMs } = terms;
+		this.#strayMs = ttlMs + deregisterAfterMs;
+		const before = this.#placed.get(id);
+		const view = await this.#view({ id, service, owner }, before?.place ?? 0);
+		if (view?.some((one) => one.app !== undefined && one.app !== app)) throw otherAppError(id);
+		const tried: number[] = [];
+		let failure: SpockError | undefined;
+		let blocked: SpockError | undefined;
+		for (const place of this.#order(before, view)) {
+			try {
+				await this.#expectFree(place, definition, owner, view, failure);
+				await this.#strays.claim(id, place);
+				const isMoved = before !== undefined && before.place !== place;
+				const kept = isMoved || before?.host !== undefined ? hosted(definition, before, view) : definition;
+				const maintenance = isMoved ? maintenanceOf(before, view) : undefined;
+				const instance = await (this.#places[place] as RegistrationPlace).register(kept, health, terms, maintenance);
+				const host = definition.host === undefined ? kept.host : undefined;
+				this.#place(id, { place, service, owner, instance, host });
+				if (isMoved) tried.push(before.place);
+				for (const other of tried) this.#strays.add(id, other, this.#strayMs);
+				this.#strays.sweep(id);
+				return instance;
+			} catch (error) {
+				if (isBlocked(error)) {
+					blocked ??= error;
+				} else {
+					if (!isAway(error)) throw error;
+					failure ??= error;
+					tried.push(place);
+				}
+			}
+		}
+		throw blocked ?? failure;
+	}
+
+	async report(id: string, health: InstanceHealth): Promise<void> {
+		const placed = this.#placed.get(id);
+		if (placed?.isLost) throw registerAnew(id, placed);
+		try {
+			const written = (this.#places[placed?.place ?? 0] as RegistrationPlace).report(id, health);
+			// A place that hangs is not waited for when it is known that no reader is sent to it.
+			await (placed === undefined ? written : Promise.race([written, lossOf(id, placed)]));
+			if (placed !== undefined) placed.isAway = false;
+		} catch (error) {
+			if (placed === undefined || !isAway(error)) throw error;
+			placed.isAway = true;
+			if (!(await this.#isUnserved(id, placed))) throw error;
+			placed.isLost = true;
+			throw registerAnew(id, placed);
+		}
+	}
+
+	async deregister(id: string): Promise<void> {
+		const placed = this.#placed.get(id);
+		const places = placed === undefined ? this.#places.keys() : [placed.place];
+		const away: number[] = [];
+		let failure: SpockError | undefined;
+		for (const place of places) {
+			try {
+				await (this.#places[place] as RegistrationPlace).deregister(id);
+			} catch (error) {
+				if (this.#places.length === 1 || !isAway(error)) throw error;
+				failure ??= error;
+				away.push(place);
+			}
+		}
+		// Nothing was ever written where nothing answers: else it must be known that no reader is sent to it.
+		if (failure !== undefined && !(placed && (await this.#isUnserved(id, placed)))) throw failure;
+		for (const place of away) this.#strays.add(id, place, this.#strayMs);
+		this.#strays.sweep(id);
+		this.#placed.delete(id);
+		if (placed !== undefined) this.#endWatch(placed.service);
+	}
+
+	/** At every place that answers: one that does not is no reason to wait for it, and what it has is seen in the registry. */
+	async owned(owner: string): Promise<readonly OwnedInstance[]> {
+		const answers = await Promise.allSettled(this.#places.map((place) => place.owned(owner)));
+		const found = new Map<string, OwnedInstance>();
+		for (const [place, answer] of answers.entries()) {
+			if (answer.status === 'rejected') continue;
+			for (const one of answer.value) await this.#found(found, place, one, owner);
+		}
+		const [first] = answers;
+		if (first?.status === 'rejected' && answers.every(({ status }) => status === 'rejected')) throw first.reason;
+		return [...found.values()];
+	}
+
+	/** Ends every watch and timer; idempotent. */
+	close(): void {
+		this.#strays.close();
+		for (const { end } of this.#watches.values()) end();
+		this.#watches.clear();
+		this.#onLost.clear();
+	}
+
+	/** Of two places that have it, the one that is served. */
+	async #found(found: Map<string, OwnedInstance>, place: number, one: OwnedInstance, owner: string): Promise<void> {
+		const { id, service, host } = one.definition;
+		const known = this.#placed.get(id);
+		if (known !== undefined && known.place !== place) {
+			const isOther = found.has(id) || known.isLost === false;
+			const view = isOther ? await this.#view({ id, service, owner }, known.place) : [];
+			const isKnownServed = view?.find(({ node }) => node === known.node)?.isServed !== false;
+			this.#strays.add(id, isKnownServed ? place : known.place, this.#strayMs);
+			this.#strays.sweep(id);
+			if (isKnownServed) return;
+		}
+		found.set(id, one);
+		if (known?.place === place) return;
+		this.#place(id, { place, service, owner, instance: one.instance, host: place === 0 ? undefined : host });
+	}
+
+	#place(
+		id: string,
+		{ instance, ...at }: Pick<Placed, 'place' | 'service' | 'owner' | 'host'> & { readonly instance: string | null },
+	): void {
+		const node = instance?.endsWith(`/${id}`) ? instance.slice(0, -id.length - 1) : null;
+		const before = this.#placed.get(id);
+		this.#placed.set(id, { ...at, node, seen: undefined, isLost: false, isAway: false });
+		if (before !== undefined && before.service !== at.service) this.#endWatch(before.service);
+		this.#watch(at);
+	}
+
+	/** The places in the order in which they are tried. */
+	#order(before: Placed | undefined, view: View): readonly number[] {
+		const all = [...this.#places.keys()];
+		if (before === undefined) return all;
+		const own = view?.find(({ node }) => node === before.node);
+		const others = all.filter((place) => place !== before.place);
+		const isLost = own === undefined ? before.isLost : !own.isServed && (own.isNodeLost || before.isAway);
+		return isLost ? [...others, before.place] : [before.place, ...others];
+	}
+
+	/** Throws UNAVAILABLE where a reader would find it twice, or nobody can say so. */
+	async #expectFree(
+		place: number,
+		{ id }: InstanceDefinition,
+		owner: string,
+		view: View,
+		failure: SpockError | undefined,
+	): Promise<void> {
+		const before = this.#placed.get(id);
+		if (this.#places.length === 1 || place === before?.place) return;
+		if (view === undefined) {
+			// As with one address: where it was never registered, it is registered at the first.
+			if (before === undefined && place === 0) return;
+			throw failure ?? unseenError(id);
+		}
+		const served = view.filter(({ isServed }) => isServed);
+		if (served.length === 0) return;
+		const node = await (this.#places[place] as RegistrationPlace).nodeOf(id, owner);
+		const other = served.find((one) => one.node !== node);
+		if (other === undefined) return;
+		throw blockedError(id, owner, other.node, failure);
+	}
+
+	async #view(name: { id: string; service: string; owner: string }, avoided: number): Promise<View> {
+		if (this.#places.length === 1) return [];
+		try {
+			return await this.#catalogue.look(name, avoided);
+		} catch {
+			// Where it must be known, the caller says so.
+			return undefined;
+		}
+	}
+
+	/** True if the registry says that no reader is sent to it. */
+	async #isUnserved(id: string, { service, owner, place, node }: Placed): Promise<boolean> {
+		if (this.#places.length === 1) return false;
+		const view = await this.#view({ id, service, owner }, place);
+		return view !== undefined && view.find((one) => one.node === node)?.isServed !== true;
+	}
+
+	#watch({ service, owner }: Pick<Placed, 'service' | 'owner'>): void {
+		if (this.#places.length === 1 || this.#watches.has(service) || this.#watches.size >= WATCHED_MAX) return;
+		const avoided = (): number => this.#of(service)[0]?.[1].place ?? 0;
+		const end = this.#catalogue.watch({ service, owner }, avoided, (sightings) => {
+			watch.seen = sightings;
+			for (const [id, placed] of this.#of(service)) this.#seen(id, placed, sightings);
+		});
+		const watch = { end, seen: [] as readonly Sighting[] };
+		this.#watches.set(service, watch);
+	}
+
+	#endWatch(service: string): void {
+		if (this.#of(service).length > 0) return;
+		this.#watches.get(service)?.end();
+		this.#watches.delete(service);
+	}
+
+	#of(service: string): [string, Placed][] {
+		return [...this.#placed].filter(([, placed]) => placed.service === service);
+	}
+
+	#seen(id: string, placed: Placed, sightings: readonly Sighting[]): void {
+		if (this.#writing.has(id)) return;
+		const own = sightings.find((one) => one.id === id && one.node === placed.node);
+		const before = placed.seen;
+		placed.seen = own ?? before;
+		if (placed.node !== null && sightings.some((one) => one.id === id && one.node !== placed.node && one.isServed)) {
+			for (const place of this.#places.keys()) if (place !== placed.place) this.#strays.add(id, place, this.#strayMs);
+			this.#strays.sweep(id);
+		}
+		const isExpired = own !== undefined && !own.isServed && placed.isAway;
+		if (own?.isNodeLost || isExpired) this.#lost(id, placed);
+		else if (own === undefined && before !== undefined && placed.node !== null) this.#isGone(id, placed, placed.node);
+	}
+
+	/** It is published no longer: its agent has lost it, which a renewal finds, or its node has left. */
+	#isGone(id: string, placed: Placed, node: string): void {
+		this.#catalogue.isNodeWell(node, placed.place).then(
+			(isWell) => (isWell ? this.#rewrite(id) : this.#lost(id, placed)),
+			// The next change, or the next renewal, looks again.
+			() => undefined,
+		);
+	}
+
+	#lost(id: string, placed: Placed): void {
+		if (this.#placed.get(id) !== placed || placed.isLost) return;
+		placed.isLost = true;
+		placed.onLost?.();
+		this.#rewrite(id);
+	}
+
+	#rewrite(id: string): void {
+		for (const listener of this.#onLost) listener(id);
+	}
+}

@@ -61,7 +61,8 @@ export function consulOptionsFromEnvironment(env: Environment): ConsulBackendOpt
 		...(serverName && { serverName }),
 		...(verify !== undefined && { verify }),
 	};
-	const token = value('CONSUL_HTTP_TOKEN');
+	// With the end of the line that `echo` and secrets of Kubernetes leave behind it.
+	const token = value('CONSUL_HTTP_TOKEN')?.trim();
 	const tokenFile = value('CONSUL_HTTP_TOKEN_FILE');
 	const namespace = value('CONSUL_NAMESPACE');
 	const partition = value('CONSUL_PARTITION');

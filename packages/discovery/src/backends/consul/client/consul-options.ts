@@ -43,7 +43,7 @@ export const DEFAULT_CONSUL_CONSISTENCY: ConsulConsistency = 'stale';
 export interface ConsulConnectionOptions {
 	/** Consul's HTTP addresses; the next one is used when one fails. Default `http://127.0.0.1:8500`. */
 	readonly addresses?: readonly string[];
-	/** An ACL token; never logged, and in no error. */
+	/** An ACL token, of printable ASCII characters without spaces; never logged, and in no error. */
 	readonly token?: string;
 	/**
 	 * A file that holds the token; read for every query, so that it may rotate. Wins over `token`, which is used until the file

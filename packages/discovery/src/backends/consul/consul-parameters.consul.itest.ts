@@ -48,7 +48,6 @@ describe('on a real Consul', () => {
 		['a peer that is not there', { peer: 'east' }, {}, []],
 		['consistency consistent', {}, { consistency: 'consistent' }, ['test/nasty', 'test/plain', 'test/tagged']],
 		['consistency default', {}, { consistency: 'default' }, ['test/nasty', 'test/plain', 'test/tagged']],
-		['near', {}, { near: '_agent' }, ['test/nasty', 'test/plain', 'test/tagged']],
 		['its own datacenter', { datacenter: 'dc1' }, {}, ['test/nasty', 'test/plain', 'test/tagged']],
 	])('%s', async (_what, query, options, instances) => {
 		const { instances: found, error } = await ask(query, options);

@@ -17,6 +17,7 @@ export {
 	DEFAULT_BEARER_TOKEN_FILE,
 	DEFAULT_CONSUL_ADDRESS,
 	DEFAULT_CONSUL_CONSISTENCY,
+	DEFAULT_CONSUL_WAIT_MS,
 } from './backends/consul/client/consul-options.ts';
 export { LastGood, type LastGoodOptions } from './backends/consul/client/last-good.ts';
 export { TlsFiles, type TlsFilesOptions } from './backends/consul/client/tls-files.ts';

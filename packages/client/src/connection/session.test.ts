@@ -115,6 +115,15 @@ describe('the option token', () => {
 		await diplomat.close();
 	});
 
+	it.each<[string, string | (() => string)]>([
+		['a string', 'secret\n'],
+		['a function', () => 'secret\r\n'],
+	])('of %s with the end of a line is sent without it', async (_what, token) => {
+		const { diplomat, sidecar } = await simulate({ token });
+		expect(sidecar.requestsOf('hello').map(({ data }) => data)).toMatchObject([{ token: 'secret' }]);
+		await diplomat.close();
+	});
+
 	it('that returns nothing in time is an attempt that failed', async () => {
 		const { diplomat, clock } = await simulate({ token: () => new Promise(() => undefined), dialTimeoutMs: 500 });
 		await clock.advance(499);

@@ -155,7 +155,7 @@ export class Session {
 			if (!this.#framed.closed) say();
 		};
 		new Promise<string>((resolve) => resolve(token())).then(
-			(given) => settle(() => this.#sayHello(given)),
+			(given) => settle(() => this.#sayHello(given?.trim())),
 			(cause: unknown) => settle(() => fail('failed', cause)),
 		);
 	}

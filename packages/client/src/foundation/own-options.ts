@@ -42,9 +42,11 @@ export function nameOption(name: string): string {
 
 /** The error does not show what was given: it may be half a secret. */
 export function tokenOption(token: TokenOption): TokenOption {
-	const isUsable = typeof token === 'function' || (typeof token === 'string' && token !== '');
+	// With the end of the line that a file leaves behind it.
+	const given = typeof token === 'string' ? token.trim() : token;
+	const isUsable = typeof given === 'function' || (typeof given === 'string' && given !== '');
 	if (!isUsable) throw new TypeError('token must be a string that is not empty, or a function that returns one');
-	return token;
+	return given;
 }
 
 /** Callers of each zone; at least one zone has some. */

@@ -16,6 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { watchedMany } from '../../../test/watched-many.ts';
 import { BackendSource } from '../../backend-source.ts';
+import { consulOptionsFromEnvironment } from './consul-backend-options.ts';
 
 const TOKEN = 'c0ffee01-0000-4000-8000-000000000001';
 const ACCESSOR = 'c0ffee01-0000-4000-8000-0000000000aa';
@@ -43,6 +44,15 @@ describe.each([
 	const revoke = () => manage(consul, 'DELETE', `/v1/acl/token/${ACCESSOR}`);
 	const anonymousMay = (...names: readonly string[]) =>
 		manage(consul, 'PUT', `/v1/acl/token/${ANONYMOUS_ACCESSOR}`, { Policies: names.map((Name) => ({ Name })) });
+
+	it('a token of the environment with the end of a line is a good one', async () => {
+		await grant();
+		await using one = watchedMany([consul.url], consulOptionsFromEnvironment({ CONSUL_HTTP_TOKEN: `${TOKEN}\n` }));
+		const { answers, errors } = one.watch('barista');
+		await waitFor('the service', () => answers.at(-1)?.length === 1 || errors.length > 0);
+		await revoke();
+		expect(errors).toEqual([]);
+	});
 
 	describe('a token that stops being good', () => {
 		it('a revoked one is ACL_DENIED, and the last known good is served on', async () => {

@@ -43,6 +43,10 @@ describe("Consul's own variables", () => {
 		});
 	});
 
+	it.each(['secret\n', 'secret\r\n', ' secret '])('a token %j is read without what stands around it', (token) => {
+		expect(consulOptionsFromEnvironment({ CONSUL_HTTP_TOKEN: token })).toEqual({ token: 'secret' });
+	});
+
 	it.each(['CONSUL_HTTP_SSL', 'CONSUL_HTTP_SSL_VERIFY'])(
 		'%s is refused by name when it is neither true nor false',
 		(name) => {
@@ -93,8 +97,9 @@ describe('wrong options', () => {
 		[{ consistency: 'never' }, /consistency/],
 		[{ cached: 'yes' }, /cached/],
 		[{ cached: true, consistency: 'consistent' }, /cached/],
-		[{ near: '' }, /near/],
 		[{ taggedAddress: 'moon' }, /taggedAddress/],
+		[{ token: 'two\nlines' }, /^token must be/],
+		[{ token: 'sécret' }, /^token must be/],
 		[{ heldMax: 0 }, /heldMax/],
 		[{ heldMax: 10_001 }, /heldMax/],
 		[{ sharedQueriesPerMinuteMax: 1 }, /sharedQueriesPerMinuteMax/],
@@ -102,7 +107,9 @@ describe('wrong options', () => {
 		[{ login: { method: '' } }, /login\.method/],
 		[{ login: { method: 'pods', tokenFile: '' } }, /login\.tokenFile/],
 	])('%j are refused by name', (options, name) => {
-		expect(() => consulBackend(options as Parameters<typeof consulBackend>[0])).toThrow(name);
+		const create = () => consulBackend(options as Parameters<typeof consulBackend>[0]);
+		expect(create).toThrow(name);
+		expect(create).not.toThrow(/sécret|two/);
 	});
 });
 

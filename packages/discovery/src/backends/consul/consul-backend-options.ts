@@ -12,11 +12,6 @@ export interface ConsulBackendOptions extends ConsulConnectionOptions {
 	 */
 	readonly cached?: boolean;
 	/**
-	 * A node by whose distance Consul sorts its answers, `_agent` for the one that is asked. Snapshots are sorted by instance, so
-	 * it matters to what stands between here and Consul alone. Default: none.
-	 */
-	readonly near?: string;
-	/**
 	 * Which of the addresses of an instance to use. Where it has none of that tag: its own, then its node's of that tag, then its
 	 * node's. Default: its own, then its node's.
 	 */
@@ -61,7 +56,8 @@ export function consulOptionsFromEnvironment(env: Environment): ConsulBackendOpt
 		...(serverName && { serverName }),
 		...(verify !== undefined && { verify }),
 	};
-	const token = value('CONSUL_HTTP_TOKEN');
+	// With the end of the line that `echo` and secrets of Kubernetes leave behind it.
+	const token = value('CONSUL_HTTP_TOKEN')?.trim();
 	const tokenFile = value('CONSUL_HTTP_TOKEN_FILE');
 	const namespace = value('CONSUL_NAMESPACE');
 	const partition = value('CONSUL_PARTITION');

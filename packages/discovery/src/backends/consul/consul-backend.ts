@@ -7,7 +7,8 @@ import type {
 	ServiceListEntry,
 	ServiceQuery,
 } from '@spock/protocol';
-import { booleanOption, oneOfOption, type QueryMemberName, queryMembers, stringOption } from '@spock/protocol/internal';
+import { booleanOption, oneOfOption, type QueryMemberName, queryMembers } from '@spock/protocol/internal';
+
 import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
 import type { PlacedRegistrar } from '../../registration/placed-registrar.ts';
 import type { FetchAnswer } from '../../watch/watch-loop.ts';
@@ -53,11 +54,10 @@ class ConsulBackend implements Backend {
 	readonly #endListening: readonly (() => void)[];
 
 	constructor(options: ConsulBackendOptions) {
-		const { cached = false, near, taggedAddress, consistency } = options;
+		const { cached = false, taggedAddress, consistency } = options;
 		if (booleanOption('cached', cached) && consistency === 'consistent') {
 			throw new TypeError('cached cannot be combined with consistency "consistent": Consul refuses it');
 		}
-		if (near !== undefined) stringOption('near', near);
 		if (taggedAddress !== undefined) oneOfOption('taggedAddress', taggedAddress, taggedAddresses);
 		this.#options = options;
 		this.#http = options.http ?? new ConsulHttp(options);
@@ -180,13 +180,12 @@ class ConsulBackend implements Backend {
 	/** Asks for all instances, judging health here: `passing=true` filters after the agent has blocked, and drops warnings. */
 	#healthOf(query: ServiceQuery): ConsulQuestion<InstancesAnswer> {
 		const { service, datacenter } = query;
-		const { cached = false, near, taggedAddress } = this.#options;
+		const { cached = false, taggedAddress } = this.#options;
 		return {
 			parameters: {
 				...this.#http.readParameters(datacenter),
 				...parametersOf(query),
 				...(cached && { cached: '' }),
-				...(near && { near }),
 			},
 			send: (client, common) => client.health.service({ ...common, service }),
 			read: (response, body) => readAnsweredInstances(response, body, taggedAddress),

@@ -48,7 +48,6 @@ describe('on a real Consul', () => {
 		['a peer that is not there', { peer: 'east' }, {}, []],
 		['consistency consistent', {}, { consistency: 'consistent' }, ['test/nasty', 'test/plain', 'test/tagged']],
 		['consistency default', {}, { consistency: 'default' }, ['test/nasty', 'test/plain', 'test/tagged']],
-		['near', {}, { near: '_agent' }, ['test/nasty', 'test/plain', 'test/tagged']],
 		['its own datacenter', { datacenter: 'dc1' }, {}, ['test/nasty', 'test/plain', 'test/tagged']],
 	])('%s', async (_what, query, options, instances) => {
 		const { instances: found, error } = await ask(query, options);
@@ -63,6 +62,20 @@ describe('on a real Consul', () => {
 	])('%s is refused by it: the parameter arrived', async (_what, query, options, message) => {
 		const { error } = await ask(query, options);
 		expect(error).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(message) });
+	});
+
+	it("checks that have almost the name of maintenance are judged by their status, and Consul's own are maintenance", async () => {
+		const statuses = async () => (await ask({ service: 'cellar' })).list?.map(({ status }) => status);
+		await consul.put('/v1/agent/service/register', { ID: 'a', Name: 'cellar', Address: '10.0.0.1', Port: 80 });
+		for (const ID of ['_node_maintenance_window_check', '_service_maintenance_of_mine']) {
+			await consul.put('/v1/agent/check/register', { ID, Name: ID, TTL: '10m', Status: 'passing', ServiceID: 'a' });
+		}
+		expect(await statuses()).toEqual(['passing']);
+		await consul.put('/v1/agent/check/fail/_node_maintenance_window_check');
+		expect(await statuses()).toEqual(['critical']);
+		await consul.put('/v1/agent/service/maintenance/a?enable=true');
+		expect(await statuses()).toEqual(['maintenance']);
+		await consul.put('/v1/agent/service/deregister/a');
 	});
 
 	it("cached: the agent's second answer comes from its cache, and says how old it is", async () => {

@@ -31,7 +31,6 @@ const cases: readonly Case[] = [
 	{ what: 'namespace', options: { namespace: 'ns1' }, arrives: { ns: 'ns1' } },
 	{ what: 'partition', options: { partition: 'p1' }, arrives: { partition: 'p1' } },
 	{ what: 'peer', query: { peer: 'east' }, arrives: { peer: 'east' } },
-	{ what: 'near', options: { near: '_agent' }, arrives: { near: '_agent' } },
 	{
 		what: 'filter by metadata',
 		query: { meta: { rack: 'b', 'say "x"': 'a\\b"c\n' } },

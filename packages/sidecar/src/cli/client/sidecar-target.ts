@@ -134,7 +134,7 @@ function readingFile<T>(from: string, read: () => T): T {
 
 /** The first of the tokens in the file: while they are exchanged the sidecar accepts both. */
 export function tokenOf(path: string | undefined, fromEnvironment: string | undefined): string | undefined {
-	if (path === undefined || path === '') return fromEnvironment || undefined;
+	if (path === undefined || path === '') return fromEnvironment?.trim() || undefined;
 	const [token] = tokensIn(readFileSync(path, 'utf8'));
 	if (token === undefined) throw new Error(`the token file ${path} is empty`);
 	return token;

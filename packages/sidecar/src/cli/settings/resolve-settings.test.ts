@@ -23,6 +23,16 @@ describe('resolveSettings', () => {
 		expect(inForce('socket', { env: { SPOCK_SOCKET: '' } })).toEqual([undefined, 'default']);
 	});
 
+	it.each([
+		['consulToken', 'CONSUL_HTTP_TOKEN'],
+		['token', 'SPOCK_TOKEN'],
+	] as const)('the secret %s is read without the end of a line', (name, variable) => {
+		const { variable: own } = settings.find((setting) => setting.name === name) ?? {};
+		expect(inForce(name, { env: { [own ?? variable]: 'secret\n' } })).toEqual(['secret', 'environment']);
+		expect(inForce(name, { file: { name: 'f', values: { [name]: 'secret\r\n' } } })).toEqual(['secret', 'config file']);
+		expect(() => inForce(name, { env: { [own ?? variable]: '\n' } })).toThrow(own ?? variable);
+	});
+
 	it('reads numbers, lists, modes and switches from text', () => {
 		expect(inForce('graceMs', { env: { SPOCK_GRACE_MS: '250' } })).toEqual([250, 'environment']);
 		expect(inForce('graceMs', { flags: { graceMs: '1.5m' } })).toEqual([90_000, 'flag']);

@@ -74,7 +74,8 @@ function resolve(setting: NamedSetting, { flags, env, file }: SettingSources): R
 
 function read(setting: NamedSetting, raw: unknown, origin: Origin, where: string): Resolved<Value> {
 	const { expected, parse, fault } = parserOf(setting);
-	const value = parse(raw);
+	// `echo`, files and secrets of Kubernetes end a line that no credential has.
+	const value = parse(setting.isSecret && typeof raw === 'string' ? raw.trim() : raw);
 	if (value !== undefined) return { value, origin, where };
 	const shown = setting.isSecret ? '(hidden)' : JSON.stringify(raw);
 	throw new CommandError(EXIT.usage, `${where} must be ${expected}, not ${shown}${fault?.(raw) ?? ''}`);

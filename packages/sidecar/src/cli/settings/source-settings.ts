@@ -2,6 +2,7 @@ import {
 	type ConsulConsistency,
 	DEFAULT_CONSUL_ADDRESS,
 	DEFAULT_CONSUL_CONSISTENCY,
+	DEFAULT_CONSUL_WAIT_MS,
 	DEFAULT_DNS_NAME_TEMPLATE,
 	DEFAULT_DNS_PROTOCOL,
 	DEFAULT_DNS_TTL_MS_MAX,
@@ -96,16 +97,17 @@ export const consulSettings = {
 		help: 'admin partition to ask (Consul Enterprise)',
 	},
 	consulCached: { kind: 'boolean', default: false, help: 'let the local agent answer from its cache' },
-	consulNear: {
-		kind: 'text',
-		unit: 'node',
-		help: 'node by whose distance Consul sorts; _agent for the queried one',
-	},
 	consulTaggedAddress: {
 		kind: ['lan', 'lan_ipv4', 'lan_ipv6', 'wan', 'wan_ipv4', 'wan_ipv6'],
 		unit: 'tag',
 		note: "the instance's own, else its node's",
 		help: 'which tagged address of an instance to use, if it has one',
+	},
+	consulWaitMs: {
+		kind: 'duration',
+		unit: 'ms',
+		default: DEFAULT_CONSUL_WAIT_MS as number,
+		help: 'how long Consul may hold a query in which nothing changes, 1s to 10m: less than what a proxy in front of it allows',
 	},
 	consulHeldMax: {
 		kind: 'integer',

@@ -52,9 +52,9 @@ export const CONSUL_OPTIONS = {
 	consistency: 'consulConsistency',
 	namespace: 'consulNamespace',
 	partition: 'consulPartition',
-	near: 'consulNear',
 	taggedAddress: 'consulTaggedAddress',
 	cached: 'consulCached',
+	waitMs: 'consulWaitMs',
 	heldMax: 'consulHeldMax',
 	sharedQueriesPerMinuteMax: 'consulSharedQueriesMax',
 } as const;

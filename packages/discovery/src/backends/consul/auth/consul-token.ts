@@ -3,7 +3,7 @@ import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
 import type { ConsulConnectionOptions } from '../client/consul-options.ts';
 import { ConsulLogin, type ConsulLoginContext } from './consul-login.ts';
-import { CredentialFile } from './credential-file.ts';
+import { CredentialFile, tokenOption } from './credential-file.ts';
 
 /** Queries that are sent together share a look at the file: reading it costs more than the rest of a small query. */
 const LOOK_MS = 100;
@@ -22,11 +22,11 @@ export class ConsulToken {
 
 	constructor(options: ConsulTokenOptions) {
 		const { token, tokenFile, login, onEvent, clock } = options;
-		this.#given = token;
+		this.#given = token === undefined ? undefined : tokenOption('token', token);
 		this.#clock = clock;
 		if (login !== undefined) this.#source = new ConsulLogin({ ...options, login });
 		else if (tokenFile !== undefined) {
-			this.#source = new CredentialFile({ path: tokenFile, what: 'ACL token', fallback: token, onEvent });
+			this.#source = new CredentialFile({ path: tokenFile, what: 'ACL token', fallback: this.#given, onEvent });
 		}
 	}
 

@@ -6,6 +6,12 @@ import { LastGood, readSmallFile } from '../client/last-good.ts';
 /** What a token may consist of, because it is sent in a header. */
 const TOKEN = /^[\x21-\x7e]{1,65536}$/;
 
+/** An ACL token that was given: one with more than a header may carry would look like a Consul that fails. Throws a TypeError, which does not show it. */
+export function tokenOption(name: string, token: string): string {
+	if (typeof token === 'string' && TOKEN.test(token)) return token;
+	throw new TypeError(`${name} must be 1 to 65536 printable ASCII characters without spaces`);
+}
+
 /** What a {@link CredentialFile} needs. */
 export interface CredentialFileOptions {
 	readonly path: string;

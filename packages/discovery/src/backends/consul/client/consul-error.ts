@@ -70,6 +70,19 @@ export function consulError(reason: unknown, url: string, secrets: readonly stri
 	});
 }
 
+/** What stands between here and Consul answers with these in its own name, where it ends a query that has waited too long for it. */
+const GATEWAY_STATUSES: readonly unknown[] = [502, 503, 504];
+
+/**
+ * The same error, marked with `isQuietEnd`, where a proxy has lost patience with a query in which nothing changed: by an answer of its
+ * own, or by the end of the connection. Undefined for any other. Nothing is wrong with Consul then, as far as is known.
+ */
+export function quietEnd(error: SpockError): SpockError | undefined {
+	const { code, message, details } = error;
+	if (!GATEWAY_STATUSES.includes(details['status']) && details['systemCode'] !== 'ECONNRESET') return undefined;
+	return new SpockError(code, message, { details: { ...details, isQuietEnd: true }, cause: error });
+}
+
 /**
  * True for a 404 that Consul itself has answered: there is no such check, session or service, and Consul is well. It says its default
  * ACL policy with every answer, and an index where there is one; the 404 of another program has neither.

@@ -43,7 +43,7 @@ export const DEFAULT_CONSUL_CONSISTENCY: ConsulConsistency = 'stale';
 export interface ConsulConnectionOptions {
 	/** Consul's HTTP addresses; the next one is used when one fails. Default `http://127.0.0.1:8500`. */
 	readonly addresses?: readonly string[];
-	/** An ACL token; never logged, and in no error. */
+	/** An ACL token, of printable ASCII characters without spaces; never logged, and in no error. */
 	readonly token?: string;
 	/**
 	 * A file that holds the token; read for every query, so that it may rotate. Wins over `token`, which is used until the file
@@ -60,7 +60,10 @@ export interface ConsulConnectionOptions {
 	readonly partition?: string;
 	/** Default `stale`: any server may answer, so discovery survives the loss of the leader. */
 	readonly consistency?: ConsulConsistency;
-	/** How long a blocking query may block, in milliseconds, 1000 to 600000. Default 55000. */
+	/**
+	 * How long a blocking query may block, in milliseconds, 1000 to 600000; less than what a proxy in front of Consul allows, which
+	 * otherwise costs a query more for each wait that it ends. Default 55000.
+	 */
 	readonly waitMs?: number;
 	/**
 	 * Queries for services that are held at each address, each on a connection of its own, 1 to 10000; 40 connections more are for

@@ -5,7 +5,7 @@ import type { ConsulToken, TokenReplacement } from '../auth/consul-token.ts';
 import { type ConsulAnswer, ConsulCall, type ConsulParameters, sendWithDeadline } from '../client/consul-call.ts';
 import type { ConsulQuestion } from '../client/consul-client.ts';
 import type { ConsulEndpoint } from '../client/consul-endpoints.ts';
-import { consulError, isConsulsAnswer } from '../client/consul-error.ts';
+import { consulError, isConsulsAnswer, quietEnd } from '../client/consul-error.ts';
 import { probeServers } from '../client/consul-probe.ts';
 import { AddressHeartbeat } from './address-heartbeat.ts';
 import type { ConsulHealth } from './consul-health.ts';
@@ -14,6 +14,8 @@ import { InFlightGate, type Turn } from './in-flight-gate.ts';
 
 /** However long a query waited for its turn, so much is left for its answer. */
 const ANSWER_MS_MIN = 250;
+/** A held query that was ended sooner than this has failed: a proxy that has nothing behind it answers at once. */
+const QUIET_MS_MIN = 1000;
 
 /** How one address is asked. */
 export interface AddressAsk {
@@ -122,6 +124,8 @@ export class AddressCalls {
 		} catch (reason) {
 			const error = consulError(reason, endpoint.address.url, [token ?? '', ...(question.secrets ?? [])]);
 			const isOwn = question.token === undefined && !isLast;
+			const quiet = isHeld && clock.now() - startedAtMs >= QUIET_MS_MIN ? quietEnd(error) : undefined;
+			if (quiet !== undefined) throw quiet;
 			if (!(isOwn && (await tokens.isReplaced(token, error)))) {
 				// Who asked gave up, or asked for too much, or for what is not there: nothing of that is Consul's fault.
 				if (!isOurs(error) && !isConsulsAnswer(reason)) health.failed(startedAtMs, error);

@@ -171,7 +171,8 @@ export class ConsulHttp {
 	/**
 	 * One blocking query after the other, for one watch loop: the first does not block, nor does one to an address that did
 	 * not give the index. They are held where the watch has its place, which moves with them; with no place of its own where there is
-	 * room for one more; else they do not block. A server whose state was replaced by a snapshot ends what it holds with the index
+	 * room for one more; else they do not block. Where a proxy ends one that was held, it is asked again at once, once, and does not block
+	 * then. A server whose state was replaced by a snapshot ends what it holds with the index
 	 * that it was asked with. `firstNow` gives the number of the address to ask first, in place of the preferred one.
 	 * Source: https://github.com/hashicorp/consul/blob/v1.20.2/agent/blockingquery/blockingquery.go (AbandonCh)
 	 */
@@ -184,11 +185,12 @@ export class ConsulHttp {
 		const isCached = parameters['cached'] !== undefined;
 		const waitMs = this.#waitMs;
 		let origin: number | undefined;
-		return async (index, signal) => {
+		/** `isAgain`: of all that a caller is served nothing was confirmed since the wait before it. */
+		const query = async (index: number, signal: AbortSignal, isAgain: boolean): Promise<A> => {
 			const place = placeNow?.();
 			let askedAtMs = this.clock.now();
 			let isHeld = false;
-			let furtherUntilMs: number | undefined;
+			let furtherUntilMs = isAgain ? askedAtMs + FURTHER_MS : undefined;
 			const ask = (number: number, addressesLeft: number): AddressAsk => {
 				const isOrigin = number === origin;
 				const isFirst = origin === undefined;
@@ -226,6 +228,12 @@ export class ConsulHttp {
 			const full = { ...answer, meta: this.#metaOf(answer, number, isHeld ? 0 : this.clock.now() - askedAtMs) };
 			return isEarly && answer.index <= index ? { ...full, isAbandoned: true } : full;
 		};
+		return (index, signal) =>
+			query(index, signal, false).catch((reason: unknown) => {
+				// Not held: what is answered now says how Consul is, and that this is no proxy with nothing behind it.
+				if ((reason as SpockError).details?.['isQuietEnd'] === true) return query(0, signal, true);
+				throw reason;
+			});
 	}
 
 	/** An answer is as old as the call for it, and what an address that is late has held says nothing of how old it is. */
@@ -313,8 +321,8 @@ export class ConsulHttp {
 				return { number, value };
 			} catch (reason) {
 				const error = reason as SpockError;
-				// Nothing was asked: that says nothing of the address.
-				if (error.details['isQueued'] === true) throw error;
+				// Nothing was asked, or nothing had changed: that says nothing of the address.
+				if (error.details['isQueued'] === true || error.details['isQuietEnd'] === true) throw error;
 				if (error.details['isUnknownToken'] === true) {
 					// A server that has just started says so of every token until it has read its data. That all say so is the truth.
 					behind.add(number);

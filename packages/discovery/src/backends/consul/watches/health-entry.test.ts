@@ -143,6 +143,17 @@ describe('a health entry', () => {
 		expect(read({ Node, Service, Checks })?.status).toBe('maintenance');
 	});
 
+	it.each([
+		'_node_maintenance_window_check',
+		'_node_maintenance:web',
+		'_service_maintenance',
+		'_service_maintenance_of_mine',
+		'my_node_maintenance',
+	])("the check %s is another program's, and counts by its status", (CheckID) => {
+		const status = (Status: string) => read({ Node, Service, Checks: [{ CheckID, Status }] })?.status;
+		expect([status('passing'), status('warning'), status('critical')]).toEqual(['passing', 'warning', 'critical']);
+	});
+
 	it('warning has a weight of its own, which may be 0', () => {
 		const entry = (Status: string): HealthEntry => ({
 			Node,

@@ -54,7 +54,9 @@ type Service = NonNullable<HealthEntry['Service']>;
 const NO_TAGS: readonly string[] = Object.freeze([]);
 const NO_META: Readonly<Record<string, string>> = Object.freeze({});
 const UNREADABLE_CHECK: CheckStatus = Object.freeze({ id: '', name: '', status: 'unknown' });
-const MAINTENANCE_CHECK = /^_(?:node|service)_maintenance/;
+/** Source: https://github.com/hashicorp/consul/blob/v1.20.2/api/agent.go (NodeMaint, ServiceMaintPrefix) */
+const NODE_MAINTENANCE = '_node_maintenance';
+const SERVICE_MAINTENANCE_START = '_service_maintenance:';
 
 /**
  * The instances of an answer of /v1/health/service, sorted and frozen, without entries that are bad: what was left out, and the
@@ -148,7 +150,12 @@ function readCheck(check: unknown): CheckStatus {
 	const { CheckID, Name, Status = 'unknown' } = check as HealthCheck;
 	const id = text(CheckID);
 	// A status of `maintenance` exists in the catalog; the agent's own maintenance is a critical check of a certain name.
-	return { id, name: text(Name), status: MAINTENANCE_CHECK.test(id) ? 'maintenance' : text(Status) };
+	return { id, name: text(Name), status: isMaintenance(id) ? 'maintenance' : text(Status) };
+}
+
+/** By Consul's own rule: other programs name checks too. */
+function isMaintenance(id: string): boolean {
+	return id === NODE_MAINTENANCE || id.startsWith(SERVICE_MAINTENANCE_START);
 }
 
 /** Of Consul's locality, which Consul itself uses in its Enterprise edition alone. */

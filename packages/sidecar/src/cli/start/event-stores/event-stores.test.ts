@@ -163,6 +163,7 @@ describe('the settings of the store of events', () => {
 		['cannot be read: ENOENT', '/nowhere/token'],
 		['cannot be read: EISDIR', '/'],
 		['is empty', '/dev/null'],
+		['must contain one token of printable ASCII characters', '/etc/passwd'],
 	])('the file of a token that %s is named with its setting, at the start and when it is used', async (fault, file) => {
 		const relay = { ...RELAY, SPOCK_EVENTS_RELAY_ADDRESS: '127.0.0.1:1', SPOCK_EVENTS_RELAY_TOKEN_FILE: file };
 		const http = { ...HTTP, SPOCK_EVENTS_HTTP_URL: 'http://127.0.0.1:1/', SPOCK_EVENTS_HTTP_TOKEN_FILE: file };

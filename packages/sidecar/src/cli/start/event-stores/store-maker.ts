@@ -9,6 +9,8 @@ import type { Settings } from '../../settings/settings.ts';
 
 /** How long a store waits for the registry. */
 const LOOKUP_TIMEOUT_MS = 5000;
+/** What a token may consist of, because it is sent in a header or a line. */
+const TOKEN = /^[\x20-\x7e]+$/;
 
 type TokenSetting = 'eventsHttpTokenFile' | 'eventsNatsTokenFile' | 'eventsRelayTokenFile';
 
@@ -41,7 +43,11 @@ export async function tokenIn({ value: file, where }: Settings[TokenSetting]): P
 		throw new SpockError('UNAVAILABLE', message, { cause });
 	});
 	const token = text.trim();
-	if (token !== '') return token;
+	if (TOKEN.test(token)) return token;
+	if (token !== '') {
+		const message = `${where}: the token file ${file} must contain one token of printable ASCII characters`;
+		throw new SpockError('UNAVAILABLE', message);
+	}
 	throw new SpockError('UNAVAILABLE', `${where}: the token file ${file} is empty`);
 }
 

@@ -1,5 +1,12 @@
 import { type BackendStatus, SpockError } from '@spock/protocol';
-import { type Clock, durationMsOption, integerOption, oneOfOption, systemClock } from '@spock/protocol/internal';
+import {
+	ageClockOf,
+	type Clock,
+	durationMsOption,
+	integerOption,
+	oneOfOption,
+	systemClock,
+} from '@spock/protocol/internal';
 
 import type { AnswerMeta } from '../../../foundation/backend.ts';
 import type { FetchAnswer } from '../../../watch/watch-loop.ts';
@@ -177,10 +184,11 @@ export class ConsulHttp {
 		const { parameters = {} } = question;
 		const isCached = parameters['cached'] !== undefined;
 		const waitMs = this.#waitMs;
+		const ages = ageClockOf(this.clock);
 		let origin: number | undefined;
 		return async (index, signal) => {
 			const place = placeNow?.();
-			let askedAtMs = this.clock.now();
+			let askedAtMs = ages.now();
 			let isHeld = false;
 			let furtherUntilMs: number | undefined;
 			const ask = (number: number, addressesLeft: number): AddressAsk => {
@@ -188,17 +196,18 @@ export class ConsulHttp {
 				const isFirst = origin === undefined;
 				// Whoever is asked last is who answers, because a failure asks the next one.
 				origin = number;
-				askedAtMs = this.clock.now();
+				askedAtMs = ages.now();
+				const nowMs = this.clock.now();
 				// What is held at an address that is late would say nothing of how old it is.
 				const canHold = index > 0 && isOrigin && this.#calls.isTimely(number);
 				isHeld = canHold && (placeNow === undefined ? this.#room.enter(number) : place?.number === number);
-				if (addressesLeft < this.#endpoints.length) furtherUntilMs ??= askedAtMs + FURTHER_MS;
-				const timeoutMs = furtherUntilMs === undefined ? CALL_MS : shareOf(furtherUntilMs - askedAtMs, addressesLeft);
+				if (addressesLeft < this.#endpoints.length) furtherUntilMs ??= nowMs + FURTHER_MS;
+				const timeoutMs = furtherUntilMs === undefined ? CALL_MS : shareOf(furtherUntilMs - nowMs, addressesLeft);
 				if (!isHeld) {
-					const untilMs = furtherUntilMs ?? askedAtMs + CALL_MS;
+					const untilMs = furtherUntilMs ?? nowMs + CALL_MS;
 					// An answer is as old as its call, and not as the wait for that.
 					const taken = (): void => {
-						askedAtMs = this.clock.now();
+						askedAtMs = ages.now();
 					};
 					return { parameters, timeoutMs, isHeld, isProof: !isCached, turn: { isFirst, untilMs, taken } };
 				}
@@ -216,8 +225,11 @@ export class ConsulHttp {
 			const { number, value: answer } = await this.#askAny(question, first, ask, signal, ended);
 			// It goes on where it was answered, or has no place any more.
 			if (place?.move(number) === false) place.release();
-			const isEarly = isHeld && this.clock.now() - askedAtMs < waitMs;
-			const full = { ...answer, meta: this.#metaOf(answer, number, isHeld ? 0 : this.clock.now() - askedAtMs) };
+			const readAtMs = ages.now();
+			const isEarly = isHeld && readAtMs - askedAtMs < waitMs;
+			// What was held may be older than its last byte was read: it may have waited for this process.
+			const sentAtMs = isHeld ? Math.max(askedAtMs, ages.sentAtMs()) : askedAtMs;
+			const full = { ...answer, meta: this.#metaOf(answer, number, readAtMs - sentAtMs) };
 			return isEarly && answer.index <= index ? { ...full, isAbandoned: true } : full;
 		};
 	}

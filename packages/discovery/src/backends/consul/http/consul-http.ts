@@ -21,7 +21,7 @@ import {
 	DEFAULT_CONSUL_WAIT_MS,
 } from '../client/consul-options.ts';
 import { probeLeader } from '../client/consul-probe.ts';
-import { type AddressAsk, AddressCalls } from './address-calls.ts';
+import { type AddressAsk, AddressCalls, datacenterIn } from './address-calls.ts';
 import { AddressChoice } from './address-choice.ts';
 import { AgentLimits } from './agent-limits.ts';
 import { ConsulHealth } from './consul-health.ts';
@@ -183,6 +183,7 @@ export class ConsulHttp {
 	): (index: number, signal: AbortSignal) => Promise<A> {
 		const { parameters = {} } = question;
 		const isCached = parameters['cached'] !== undefined;
+		const datacenter = datacenterIn(parameters);
 		const waitMs = this.#waitMs;
 		const ages = ageClockOf(this.clock);
 		let origin: number | undefined;
@@ -199,7 +200,7 @@ export class ConsulHttp {
 				askedAtMs = ages.now();
 				const nowMs = this.clock.now();
 				// What is held at an address that is late would say nothing of how old it is.
-				const canHold = index > 0 && isOrigin && this.#calls.isTimely(number);
+				const canHold = index > 0 && isOrigin && this.#calls.isTimely(number, datacenter);
 				isHeld = canHold && (placeNow === undefined ? this.#room.enter(number) : place?.number === number);
 				if (addressesLeft < this.#endpoints.length) furtherUntilMs ??= nowMs + FURTHER_MS;
 				const timeoutMs = furtherUntilMs === undefined ? CALL_MS : shareOf(furtherUntilMs - nowMs, addressesLeft);
@@ -229,18 +230,21 @@ export class ConsulHttp {
 			const isEarly = isHeld && readAtMs - askedAtMs < waitMs;
 			// What was held may be older than its last byte was read: it may have waited for this process.
 			const sentAtMs = isHeld ? Math.max(askedAtMs, ages.sentAtMs()) : askedAtMs;
-			const full = { ...answer, meta: this.#metaOf(answer, number, readAtMs - sentAtMs) };
+			const full = {
+				...answer,
+				meta: this.#metaOf(answer, readAtMs - sentAtMs, this.#calls.isTimely(number, datacenter)),
+			};
 			return isEarly && answer.index <= index ? { ...full, isAbandoned: true } : full;
 		};
 	}
 
 	/** An answer is as old as the call for it, and what an address that is late has held says nothing of how old it is. */
-	#metaOf({ meta }: FetchAnswer<unknown>, number: number, tookMs: number): AnswerMeta {
+	#metaOf({ meta }: FetchAnswer<unknown>, tookMs: number, isTimely: boolean): AnswerMeta {
 		const ageMs = (meta?.ageMs ?? 0) + tookMs;
 		return {
 			...meta,
 			ageMs,
-			...((!this.#calls.isTimely(number) || ageMs > LIVE_AGE_MS_MAX) && { isUnconfirmed: true }),
+			...((!isTimely || ageMs > LIVE_AGE_MS_MAX) && { isUnconfirmed: true }),
 		};
 	}
 
@@ -258,6 +262,11 @@ export class ConsulHttp {
 	readParameters(datacenter?: string): Record<string, string> {
 		const { consistency = DEFAULT_CONSUL_CONSISTENCY } = this.#options;
 		return { ...(consistency !== 'default' && { [consistency]: '' }), ...this.placeParameters(datacenter) };
+	}
+
+	/** Resolves if the address that is asked first knows a leader; rejects otherwise. */
+	knowsLeader(): Promise<void> {
+		return probeLeader(this.#endpoints[this.#choice.number] as ConsulEndpoint, this.clock);
 	}
 
 	/** How Consul was when it was asked last. */

@@ -48,8 +48,8 @@ export interface UpstreamOptions extends Omit<DiplomatOptions, 'path' | 'host' |
 	readonly sidecar: string;
 	/** A sidecar has answered hello. Called before any of its answers is read. Must not throw. */
 	readonly adopted?: (peer: UpstreamPeer) => void;
-	/** The connection is lost, and no other has taken its place. */
-	readonly lost?: () => void;
+	/** The connection is lost, and no other has taken its place. The sidecar sent its last byte at this time of the age clock. */
+	readonly lost?: (heardAtMs: number) => void;
 }
 
 /** Another sidecar, as a source. The caller closes it. */
@@ -62,6 +62,8 @@ export interface Upstream extends ServiceSource {
 	verifyKey(query: KeyQuery, options: CallOptions): Promise<KeySnapshot>;
 	/** True while a sidecar is connected to that has answered hello. */
 	readonly isReady: boolean;
+	/** False while it is an older one on another machine, whose times are by a clock that may differ. */
+	readonly knowsTime: boolean;
 	/** For people: why there is no connection now. */
 	whyNotReady(): string;
 	/** Every place, in order. */
@@ -123,6 +125,10 @@ class UpstreamSource extends RemoteSource implements Upstream {
 		return this.connection.state === 'ready';
 	}
 
+	get knowsTime(): boolean {
+		return this.services.session?.knowsTime === true;
+	}
+
 	whyNotReady(): string {
 		return this.#rotation.describe();
 	}
@@ -149,7 +155,7 @@ class UpstreamSource extends RemoteSource implements Upstream {
 	}
 
 	override lost(verifiedAtMs: number): void {
-		this.#listener.lost?.();
+		this.#listener.lost?.(verifiedAtMs);
 		super.lost(verifiedAtMs);
 	}
 }

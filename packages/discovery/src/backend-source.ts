@@ -125,6 +125,7 @@ export class BackendSource implements ServiceSource {
 		const common = {
 			clock,
 			onEvent,
+			confirmsAfterStandstill: backend.confirmsAfterStandstill === true,
 			emptyHoldMs: durationMsOption('emptyHoldMs', options.emptyHoldMs ?? DEFAULT_EMPTY_HOLD_MS, 0),
 			idleTtlMs: durationMsOption('idleTtlMs', options.idleTtlMs ?? DEFAULT_IDLE_TTL_MS),
 			firstAnswerMs: durationMsOption('firstAnswerMs', options.firstAnswerMs ?? DEFAULT_FIRST_ANSWER_MS),

@@ -31,6 +31,11 @@ export class FakeClock implements Clock {
 		return this.#earliest()?.dueMs;
 	}
 
+	/** How many timers are due in this time, to the millisecond. */
+	dueIn(ms: number): number {
+		return [...this.#timers].filter(({ dueMs }) => dueMs === this.#nowMs + ms).length;
+	}
+
 	now(): number {
 		return this.#nowMs;
 	}

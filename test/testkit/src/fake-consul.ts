@@ -70,6 +70,8 @@ export class FakeConsul implements AsyncDisposable {
 	leader = '127.0.0.1:8300';
 	/** What every request meets, but for heartbeats, while it is set; what is held is held on. */
 	outage: FakeConsulFault | undefined;
+	/** What is asked about this datacenter is never answered: its servers stand still. */
+	silentDatacenter: string | undefined;
 	/** Beyond so many connections one is refused with 429, as Consul does. */
 	connectionsMax: number = Number.POSITIVE_INFINITY;
 	/** Everything is answered so much later, in milliseconds of the fake's clock. */
@@ -244,6 +246,7 @@ export class FakeConsul implements AsyncDisposable {
 
 	#handle(request: IncomingMessage, response: ServerResponse): void {
 		const { pathname, searchParams } = new URL(request.url ?? '/', 'http://fake');
+		if (this.silentDatacenter !== undefined && searchParams.get('dc') === this.silentDatacenter) return;
 		if (pathname === HEARTBEAT) {
 			this.#answerHeartbeat(response);
 			return;

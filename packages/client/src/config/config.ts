@@ -8,7 +8,7 @@ import {
 	type SourceWatch,
 	SpockError,
 } from '@spock/protocol';
-import { callOut, showAs, signalOption } from '@spock/protocol/internal';
+import { ageClockOf, callOut, showAs, signalOption } from '@spock/protocol/internal';
 
 import { Waiters } from '../calls/waiters.ts';
 import { configErrorChannel } from '../foundation/diagnostics.ts';
@@ -108,7 +108,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 	get ageMs(): number {
 		const held = this.#held;
 		if (held?.source !== 'last-known-good') return 0;
-		return Math.max(0, Math.round(this.#options.clock.now() - held.verifiedAtMs));
+		return Math.max(0, Math.round(ageClockOf(this.#options.clock).now() - held.verifiedAtMs));
 	}
 
 	/** The revision of the value's snapshot; 0 before the first. */
@@ -199,7 +199,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 		const served = found ?? before;
 		if (served === undefined) return undefined;
 		const isOld = before !== undefined && Object.is(before.value, served.value) && isBad;
-		const heardAtMs = this.#options.clock.now() - snapshot.ageMs;
+		const heardAtMs = ageClockOf(this.#options.clock).now() - snapshot.ageMs;
 		return {
 			value: served.value,
 			revision: isOld ? before.revision : revision,
@@ -232,7 +232,7 @@ export class Config<V> implements AsyncIterable<V>, Disposable, Endable {
 	#keepStale(): void {
 		const held = this.#held;
 		if (held === undefined || held.source === 'last-known-good' || held.source === 'default') return;
-		this.#held = { ...held, source: 'last-known-good', verifiedAtMs: this.#options.clock.now() };
+		this.#held = { ...held, source: 'last-known-good', verifiedAtMs: ageClockOf(this.#options.clock).now() };
 	}
 
 	#notReady(code: 'NOT_READY' | 'TIMEOUT', timeoutMs?: number): SpockError {

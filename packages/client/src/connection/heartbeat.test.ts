@@ -13,16 +13,20 @@ function makeHeartbeat(intervalMs: number) {
 	const heartbeat = new Heartbeat(clock, intervalMs, {
 		bytesRead: () => peer.bytes,
 		ping: () => pings.push(clock.now() - madeMs),
-		dead: (silentSinceMs) => dead.push({ atMs: clock.now() - madeMs, silentSinceMs: silentSinceMs - madeMs }),
+		dead: () => void dead.push({ atMs: clock.now() - madeMs, silentSinceMs: heartbeat.heardAtMs - madeMs }),
 	});
-	return { clock, heartbeat, peer, pings, dead };
+	const hear = (): void => {
+		peer.bytes++;
+		heartbeat.heard();
+	};
+	return { clock, heartbeat, peer, hear, pings, dead };
 }
 
 describe('a heartbeat', () => {
 	it('calls a peer dead that answers two questions with no byte, silent since the start', async () => {
-		const { clock, heartbeat, peer, pings, dead } = makeHeartbeat(1000);
-		peer.bytes = 7;
+		const { clock, heartbeat, hear, pings, dead } = makeHeartbeat(1000);
 		await clock.advance(500);
+		hear();
 		heartbeat.start();
 		await clock.advance(10_000);
 		expect(pings).toEqual([1500, 2500]);
@@ -31,18 +35,18 @@ describe('a heartbeat', () => {
 	});
 
 	it('counts afresh after any byte', async () => {
-		const { clock, heartbeat, peer, dead } = makeHeartbeat(1000);
+		const { clock, heartbeat, hear, dead } = makeHeartbeat(1000);
 		heartbeat.start();
 		await clock.advance(2500);
-		peer.bytes++;
+		hear();
 		await clock.advance(2000);
 		expect(dead).toEqual([]);
 		await clock.advance(1000);
-		expect(dead).toEqual([{ atMs: 5000, silentSinceMs: 3000 }]);
+		expect(dead).toEqual([{ atMs: 5000, silentSinceMs: 2500 }]);
 	});
 
 	it('asks at once in doubt, and checks every two seconds until a byte comes', async () => {
-		const { clock, heartbeat, peer, pings, dead } = makeHeartbeat(60_000);
+		const { clock, heartbeat, hear, pings, dead } = makeHeartbeat(60_000);
 		heartbeat.start();
 		await clock.advance(1000);
 		heartbeat.doubt();
@@ -50,13 +54,13 @@ describe('a heartbeat', () => {
 		// Already asked.
 		heartbeat.doubt();
 		await clock.advance(2000);
-		peer.bytes++;
+		hear();
 		await clock.advance(61_000);
 		expect(pings).toEqual([1000, 3000, 5000]);
 		heartbeat.doubt();
 		await clock.advance(4000);
 		expect(pings).toEqual([1000, 3000, 5000, 64_500, 66_500]);
-		expect(dead).toEqual([{ atMs: 68_500, silentSinceMs: 5000 }]);
+		expect(dead).toEqual([{ atMs: 68_500, silentSinceMs: 3500 }]);
 	});
 
 	it('that asks every two seconds anyway does nothing more in doubt', async () => {

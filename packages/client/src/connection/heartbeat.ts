@@ -1,4 +1,4 @@
-import type { Clock } from '@spock/protocol/internal';
+import { type AgeClock, ageClockOf, type Clock } from '@spock/protocol/internal';
 
 import { OneTimer } from '../foundation/timers.ts';
 
@@ -13,35 +13,45 @@ export interface HeartbeatPort {
 	/** Every byte is a sign of life, not only the answer to a ping. */
 	bytesRead(): number;
 	ping(): void;
-	/** The peer has been silent since this moment of the clock. The heartbeat has stopped. */
-	dead(silentSinceMs: number): void;
+	/** The peer has been silent since it was heard. The heartbeat has stopped. */
+	dead(): void;
 }
 
 /**
  * Finds a half-open connection: a peer that is stopped, or whose machine is gone, looks to the kernel like an idle one. Its timer never keeps the process alive.
  */
 export class Heartbeat {
-	readonly #clock: Clock;
+	readonly #ages: AgeClock;
 	readonly #intervalMs: number;
 	readonly #port: HeartbeatPort;
 	readonly #timer: OneTimer;
 	#bytesRead = 0;
-	#heardAtMs = 0;
+	#heardAtMs: number;
 	#pinged = false;
 	#missed = 0;
 	/** True from a doubt to the next byte. */
 	#doubts = false;
 
 	constructor(clock: Clock, intervalMs: number, port: HeartbeatPort) {
-		this.#clock = clock;
+		this.#ages = ageClockOf(clock);
+		this.#heardAtMs = this.#ages.now();
 		this.#intervalMs = intervalMs;
 		this.#port = port;
 		this.#timer = new OneTimer(clock, () => this.#tick());
 	}
 
+	/** Bytes of the peer are being read. */
+	heard(): void {
+		this.#heardAtMs = this.#ages.sentAtMs();
+	}
+
+	/** When the peer sent the last of its bytes, by the age clock: at this time or later. */
+	get heardAtMs(): number {
+		return this.#heardAtMs;
+	}
+
 	start(): void {
 		this.#bytesRead = this.#port.bytesRead();
-		this.#heardAtMs = this.#clock.now();
 		this.#timer.arm(this.#intervalMs);
 	}
 
@@ -67,10 +77,9 @@ export class Heartbeat {
 			this.#missed = 0;
 			this.#doubts = false;
 			this.#bytesRead = bytesRead;
-			this.#heardAtMs = this.#clock.now();
 		}
 		if (this.#missed >= MISSED_PINGS_MAX) {
-			this.#port.dead(this.#heardAtMs);
+			this.#port.dead();
 			return;
 		}
 		this.#ask();

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 
 import { encodePayload, encodeRequestTail, type FuncName, type Push, SpockError } from '@spock/protocol';
-import { isInteger, messageOf, type TimerHandle } from '@spock/protocol/internal';
+import { ageClockOf, isInteger, messageOf, type TimerHandle } from '@spock/protocol/internal';
 import { FramedSocket } from '@spock/protocol/node';
 import { BACKGROUND, type CallClock, type CallTraits, callClock, OutgoingCall } from '../calls/outgoing-call.ts';
 import { RequestChannel } from '../calls/request-channel.ts';
@@ -9,6 +9,7 @@ import { defaultName } from '../foundation/default-name.ts';
 import type { FaultMessage } from '../foundation/diagnostics.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 import { failedTransport } from '../foundation/transport.ts';
+import { ClockDifference } from './clock-difference.ts';
 import { type Greeting, helloData, readGreeting, readGreetingFailure } from './greeting.ts';
 import { Heartbeat } from './heartbeat.ts';
 
@@ -33,8 +34,6 @@ export class Session {
 	readonly channel: RequestChannel;
 	/** The sidecar's answer to hello; undefined until it has come. */
 	greeting: Greeting | undefined = undefined;
-	/** Since when nothing was heard, if the heartbeat found the peer dead. */
-	silentSinceMs: number | undefined = undefined;
 	readonly #options: ResolvedOptions;
 	readonly #clock: CallClock;
 	readonly #listener: SessionListener;
@@ -43,6 +42,8 @@ export class Session {
 	readonly #socket: Duplex;
 	readonly #framed: FramedSocket;
 	readonly #heartbeat: Heartbeat;
+	/** Undefined for a sidecar on the same machine, which has the same clock. */
+	readonly #difference: ClockDifference | undefined;
 	#error: SpockError | undefined;
 	/** Runs while the option `token` is called. */
 	#tokenTimer: TimerHandle | undefined;
@@ -57,6 +58,7 @@ export class Session {
 		this.#secret = secret;
 		this.#isQuiet = isQuiet;
 		this.#listener = listener;
+		this.#difference = 'path' in address ? undefined : new ClockDifference(clock);
 		this.channel = new RequestChannel(
 			{
 				write: (line) => this.#framed.write(line),
@@ -77,6 +79,7 @@ export class Session {
 		this.#framed = new FramedSocket(
 			this.#socket,
 			{
+				chunkCame: () => this.#heartbeat.heard(),
 				frame: (text) => this.channel.receive(text),
 				numbered: (id, rest) => this.channel.receiveNumbered(id, rest),
 				fault: (code, message) => listener.fault('frame', `${code}: ${message}`),
@@ -89,8 +92,8 @@ export class Session {
 		if (unref) (this.#socket as { unref?(): void }).unref?.();
 		this.#heartbeat = new Heartbeat(clock, options.heartbeatMs, {
 			bytesRead: () => this.#framed.bytesRead,
-			ping: () => this.send('ping', null, BACKGROUND, options.heartbeatMs),
-			dead: (silentSinceMs) => this.#dead(silentSinceMs),
+			ping: () => this.#ping(options.heartbeatMs),
+			dead: () => this.#dead(),
 		});
 		this.#hello();
 	}
@@ -108,6 +111,36 @@ export class Session {
 		this.channel.send(
 			new OutgoingCall({ func, tail, traits, timeoutMs, signal: undefined }, this.#clock, resolve, reject),
 		);
+	}
+
+	/** When the sidecar sent the last of its bytes that were read, by the age clock: at this time or later. */
+	get heardAtMs(): number {
+		return this.#heartbeat.heardAtMs;
+	}
+
+	/** False for an older sidecar on another machine: its times are by a clock which may differ. */
+	get knowsTime(): boolean {
+		return this.#difference?.isKnown ?? true;
+	}
+
+	/** A snapshot of this sidecar with its times by the wall clock of this machine. */
+	inOwnTime<S extends { readonly verifiedAt: number; readonly liveAt?: number }>(snapshot: S): S {
+		const aheadMs = this.#difference?.aheadMs ?? 0;
+		if (aheadMs === 0) return snapshot;
+		const { verifiedAt, liveAt } = snapshot;
+		return Object.freeze({
+			...snapshot,
+			...(verifiedAt !== 0 && { verifiedAt: verifiedAt - aheadMs }),
+			...(liveAt !== undefined && { liveAt: liveAt - aheadMs }),
+		});
+	}
+
+	/** Calls back once everything that the sidecar had sent before now has been read: it answers in order. Not after the end. */
+	afterRoundTrip(callback: () => void): void {
+		this.#ping(this.#options.timeoutMs, callback, (error) => {
+			// Slow, or overloaded; what is silent is found by the heartbeat.
+			if (error.code === 'TIMEOUT') this.afterRoundTrip(callback);
+		});
 	}
 
 	/** Bytes that the sidecar has not taken: only those that have left the process outlive it. */
@@ -140,6 +173,15 @@ export class Session {
 		this.#framed.destroy();
 	}
 
+	#ping(timeoutMs: number, resolve: () => void = ignore, reject: (error: SpockError) => void = ignore): void {
+		const asked = this.#difference?.ask();
+		const answered = (data: unknown): void => {
+			asked?.(data);
+			resolve();
+		};
+		this.send('ping', asked === undefined ? null : { time: true }, BACKGROUND, timeoutMs, answered, reject);
+	}
+
 	#hello(): void {
 		const { token, clock, dialTimeoutMs } = this.#options;
 		if (typeof token !== 'function') {
@@ -162,6 +204,7 @@ export class Session {
 
 	#sayHello(token: string | undefined): void {
 		const { name: client = defaultName(), frameBytesMax, heartbeatMs, dialTimeoutMs, sidecar } = this.#options;
+		const asked = this.#difference?.ask();
 		// Settled in the tick of its reply, and not by a promise: a push in the same chunk must find a greeted session.
 		this.send(
 			'hello',
@@ -176,7 +219,10 @@ export class Session {
 			}),
 			BACKGROUND,
 			dialTimeoutMs,
-			(data) => this.#greet(() => readGreeting(data)),
+			(data) => {
+				asked?.(data);
+				this.#greet(() => readGreeting(data));
+			},
 			(error) => this.#greet(() => readGreetingFailure(error)),
 		);
 	}
@@ -212,9 +258,8 @@ export class Session {
 		} else this.#listener.fault('push', 'window without a usable inFlightMax');
 	}
 
-	#dead(silentSinceMs: number): void {
-		this.silentSinceMs = silentSinceMs;
-		const silentMs = Math.round(this.#options.clock.now() - silentSinceMs);
+	#dead(): void {
+		const silentMs = Math.round(ageClockOf(this.#options.clock).now() - this.heardAtMs);
 		const message = `the sidecar has not sent a byte for ${silentMs} ms, although it was pinged`;
 		this.destroy(new SpockError('DISCONNECTED', message, { details: { silentMs } }));
 	}

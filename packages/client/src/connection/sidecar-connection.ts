@@ -1,5 +1,5 @@
 import type { CallOptions, Push, SpockError } from '@spock/protocol';
-import { inNeutralContext, isInteger, step } from '@spock/protocol/internal';
+import { ageClockOf, inNeutralContext, isInteger, step } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 import {
 	type CallClock,
@@ -89,7 +89,8 @@ export class SidecarConnection implements SessionListener {
 			if (lost !== undefined) this.#release(lost);
 			for (const session of gone) this.#release(session);
 		},
-		'mark snapshots stale': () => this.#listener.lost(this.#sessions.lost?.silentSinceMs ?? this.#options.clock.now()),
+		'mark snapshots stale': () =>
+			this.#listener.lost(this.#sessions.lost?.heardAtMs ?? ageClockOf(this.#options.clock).now()),
 		'schedule retry': () => this.#retry.schedule(this.#lastError),
 		'dial or schedule': () => {
 			// A sidecar that says goaway to every new connection must not make this client dial without pause.
@@ -328,7 +329,7 @@ export class SidecarConnection implements SessionListener {
 export interface ConnectionListener {
 	/** New calls go to this session from now on: what is wanted must be subscribed to again. It has been greeted. */
 	adopted(session: Session): void;
-	/** There is no connection; what is known was true at `verifiedAtMs` of the clock. */
+	/** There is no connection; what is known was true at `verifiedAtMs` of the age clock, when the sidecar sent its last byte. */
 	lost(verifiedAtMs: number): void;
 	push(session: Session, push: Push): void;
 }

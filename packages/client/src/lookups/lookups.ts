@@ -11,6 +11,7 @@ import {
 	type ServiceSnapshot,
 	type ServiceSource,
 } from '@spock/protocol';
+import { ageClockOf } from '@spock/protocol/internal';
 import { type CallTraits, makeTraits, QUESTION, timeLeft } from '../calls/outgoing-call.ts';
 import { closedError, throwIfAborted } from '../foundation/errors.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
@@ -194,10 +195,15 @@ export class Lookups {
 			...(key !== undefined && { key }),
 			...(maxAgeMs !== undefined && { maxAgeMs }),
 		};
+		const ages = ageClockOf(this.#setup.options.clock);
+		const { standstills } = ages;
+		const left = timeLeft(options, this.#setup.options);
 		const answer = this.#given(query, sidecar.call('getService', data, ADDRESS, options));
 		if (maxAgeMs === undefined) return answer;
-		// A sidecar that does not know maxAgeMs has not checked the age.
 		return answer.then((address) => {
+			// The reply may have waited for this process.
+			if (ages.standstills !== standstills) return this.#ask(sidecar, query, left());
+			// A sidecar that does not know maxAgeMs has not checked the age.
 			assertAge(address.ageMs ?? 0, maxAgeMs, 'service', query.service);
 			return address;
 		});

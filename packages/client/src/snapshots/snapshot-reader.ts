@@ -1,5 +1,5 @@
-import { type ReadOptions, SpockError, tooOldError } from '@spock/protocol';
-import { withAnySignal } from '@spock/protocol/internal';
+import { isStale, type ReadOptions, SpockError, tooOldError } from '@spock/protocol';
+import { ageClockOf, withAnySignal } from '@spock/protocol/internal';
 import { timeLeft } from '../calls/outgoing-call.ts';
 import type { Session } from '../connection/session.ts';
 import { closedError, silentSidecarHint, throwIfAborted } from '../foundation/errors.ts';
@@ -77,10 +77,17 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		const { maxAgeMs } = options;
 		const { getFunc, fetched, noun } = this.#kind;
 		const data = { ...this.#kind.normalise(query), ...(maxAgeMs !== undefined && { maxAgeMs }) };
-		const snapshot = (await this.#port.call(getFunc, data, fetched, options)) as S;
+		const ages = ageClockOf(this.#options.clock);
+		const { standstills } = ages;
+		const left = timeLeft(options, this.#options);
+		const sent = (await this.#port.call(getFunc, data, fetched, options)) as S;
+		// The reply may have waited for this process.
+		if (ages.standstills !== standstills) return this.fetch(query, { ...left(), maxAgeMs });
+		const snapshot = this.#feed.session?.inOwnTime(sent) ?? sent;
+		const ageMs = Math.round(ages.ageOfRead(snapshot));
 		// An older sidecar does not check maxAgeMs.
-		assertAge(snapshot.ageMs, maxAgeMs, noun, this.#kind.nameOf(query));
-		return snapshot;
+		assertAge(ageMs, maxAgeMs, noun, this.#kind.nameOf(query));
+		return ageMs === snapshot.ageMs || !isStale(snapshot) ? snapshot : Object.freeze({ ...snapshot, ageMs });
 	}
 
 	/** The known snapshot, if it is young enough for the caller; else the sidecar's answer, which may verify it. */

@@ -6,12 +6,15 @@ import {
 	type SpockError,
 	tooOldError,
 } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
+import { type AgeClock, ageClockOf, type Clock } from '@spock/protocol/internal';
 import { Waiters } from '../calls/waiters.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 
 /** The members of every snapshot that show how current it is. */
-export type PublishedSnapshot = Pick<ServiceSnapshot, 'revision' | 'source' | 'ageMs' | 'verifiedAt' | 'oversize'>;
+export type PublishedSnapshot = Pick<
+	ServiceSnapshot,
+	'revision' | 'source' | 'ageMs' | 'verifiedAt' | 'liveAt' | 'oversize'
+>;
 
 /** Something derived from a stored snapshot that lives as long as it, such as a picker. Called before any observer. */
 export interface SnapshotFollower<S> {
@@ -33,8 +36,9 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 	/** The newest snapshot, with the age that it was published with. */
 	current: S | undefined = undefined;
 	readonly #clock: Clock;
+	readonly #ages: AgeClock;
 	readonly #observers = new Set<SnapshotObserver<S>>();
-	/** When it was last verified, by the monotonic clock. */
+	/** When it was last live, by the age clock. */
 	#verifiedAtMs = 0;
 	/** Why there is no snapshot, until there is one. */
 	#error: SpockError | undefined;
@@ -43,6 +47,7 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		this.key = key;
 		this.query = query;
 		this.#clock = clock;
+		this.#ages = ageClockOf(clock);
 		this.waiters = new Waiters(clock, unref);
 	}
 
@@ -58,7 +63,7 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 
 	/** How long ago a stale snapshot was verified, in whole milliseconds. */
 	get ageMs(): number {
-		return Math.round(this.#clock.now() - this.#verifiedAtMs);
+		return Math.max(0, Math.round(this.#ages.now() - this.#verifiedAtMs));
 	}
 
 	/** How long ago the registry confirmed it, as far as this process knows; Infinity if unknown. */
@@ -74,8 +79,8 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		return this.current !== undefined && (maxAgeMs === undefined || this.knownAgeMs() <= maxAgeMs);
 	}
 
-	/** Replaces the snapshot and notifies followers, waiting calls and observers. */
-	put(snapshot: S, verifiedAtMs: number = this.#clock.now() - snapshot.ageMs): void {
+	/** Replaces the snapshot, which was last live at this time of the age clock, and notifies followers, waiting calls and observers. */
+	put(snapshot: S, verifiedAtMs: number = this.#ages.now() - this.#ages.ageOfRead(snapshot)): void {
 		const before = this.current;
 		this.#error = undefined;
 		this.current = snapshot;

@@ -11,6 +11,7 @@ import {
 	SpockError,
 	type WatchedSource,
 } from '@spock/protocol';
+import { type AgeClock, ageClockOf } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 import { BACKGROUND, type CallTraits } from '../calls/outgoing-call.ts';
 import { RefusedSubscriptions } from '../connection/retry-schedule.ts';
@@ -34,6 +35,8 @@ interface Subscription<Q, S extends PublishedSnapshot> {
 	base: S | undefined;
 	/** The newest revision of the deltas that came while there was no base. */
 	missedRevision: number;
+	/** True while what was sent on the session may have waited for this process: which stood still. */
+	isWaited: boolean;
 }
 
 /**
@@ -47,6 +50,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 	readonly #kind: SubscriptionKind<Q, S>;
 	readonly #port: SubscriptionPort;
 	readonly #options: ResolvedOptions;
+	readonly #ages: AgeClock;
 	readonly #standIn: StandIn<Q, S> | undefined;
 	readonly #subscriptions = new Map<StoredSnapshot<Q, S>, Subscription<Q, S>>();
 	readonly #refused: RefusedSubscriptions<Subscription<Q, S>>;
@@ -55,11 +59,14 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 	/** Subscriptions with an unreadable push and no readable one since. */
 	readonly #doubted = new Set<Subscription<Q, S>>();
 	#session: Session | undefined;
+	/** While there are subscriptions. */
+	#endListening: (() => void) | undefined;
 
 	constructor(kind: SubscriptionKind<Q, S>, port: SubscriptionPort, options: ResolvedOptions, standIn?: StandIn<Q, S>) {
 		this.#kind = kind;
 		this.#port = port;
 		this.#options = options;
+		this.#ages = ageClockOf(options.clock);
 		this.#standIn = standIn;
 		this.store = new SnapshotStore(kind, this, options);
 		this.reader = new SnapshotReader(kind, port, options, this, standIn);
@@ -117,9 +124,10 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 
 	/** Called by the store: subscribes now, or once connected. */
 	start(stored: StoredSnapshot<Q, S>): void {
-		const none = { session: undefined, instance: undefined, base: undefined };
+		const none = { session: undefined, instance: undefined, base: undefined, isWaited: false };
 		const subscription = { stored, ...none, missedRevision: 0 };
 		this.#subscriptions.set(stored, subscription);
+		this.#endListening ??= this.#ages.onStandstill(({ beganAtMs }) => this.#stoodStill(beganAtMs));
 		this.#standIn?.start(stored);
 		if (this.#port.pushes === false) stored.fail(noPushesError());
 		else this.#subscribe(subscription);
@@ -130,6 +138,10 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		const subscription = this.#subscriptions.get(stored);
 		if (subscription === undefined) return;
 		this.#subscriptions.delete(stored);
+		if (this.#subscriptions.size === 0) {
+			this.#endListening?.();
+			this.#endListening = undefined;
+		}
 		this.#standIn?.stop(stored);
 		this.#refused.delete(subscription);
 		this.#unread.delete(subscription);
@@ -156,6 +168,23 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 			subscription.session = undefined;
 			this.#markStale(subscription, verifiedAtMs);
 		}
+	}
+
+	/**
+	 * This process has not run since then, by the age clock: what is known, and what waited in the socket, is last known until the sidecar
+	 * has answered.
+	 */
+	#stoodStill(sinceMs: number): void {
+		const session = this.#session;
+		if (session === undefined) return;
+		for (const subscription of this.#all()) {
+			if (subscription.session !== session) continue;
+			subscription.isWaited = true;
+			this.#markStale(subscription, sinceMs);
+		}
+		session.afterRoundTrip(() => {
+			if (session === this.#session) for (const subscription of this.#all()) this.#confirm(subscription);
+		});
 	}
 
 	/** A push of this kind. */
@@ -210,6 +239,15 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		return undefined;
 	}
 
+	/** The sidecar has answered since this process stood still: what it sent last is true. */
+	#confirm(subscription: Subscription<Q, S>): void {
+		const { stored, base, isWaited } = subscription;
+		subscription.isWaited = false;
+		const { current } = stored;
+		if (!isWaited || base === undefined || isStale(base) || current === undefined || !isStale(current)) return;
+		this.#put(stored, base, this.#ages.now());
+	}
+
 	/** The subscriptions that an unreadable push may be about: all, if its query cannot be read either. */
 	#concernedBy(data: unknown): readonly Subscription<Q, S>[] {
 		let query: Q;
@@ -228,7 +266,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		subscription.base = undefined;
 		this.#doubted.add(subscription);
 		this.#unread.add(subscription, error);
-		this.#markStale(subscription, this.#options.clock.now());
+		this.#markStale(subscription, this.#ages.now());
 	}
 
 	#forgetFailures(): void {
@@ -242,6 +280,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		if (session === undefined || this.#port.connection.state !== 'ready') return;
 		subscription.session = session;
 		subscription.base = undefined;
+		subscription.isWaited = false;
 		subscription.missedRevision = 0;
 		if (this.#port.pushes === false) {
 			subscription.stored.fail(noPushesError());
@@ -270,7 +309,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		if (subscription.session !== session || this.#session !== session) return;
 		if (error.code === 'DISCONNECTED' || error.code === 'CLOSED') return;
 		subscription.session = undefined;
-		this.#markStale(subscription, this.#options.clock.now());
+		this.#markStale(subscription, this.#ages.now());
 		// The stand-in may still answer what the sidecar refuses: observers stay, waiting calls are rejected.
 		if (this.#standIn?.feeds(subscription.stored) === true) subscription.stored.refuse(error);
 		else subscription.stored.fail(error);
@@ -278,9 +317,10 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 	}
 
 	/** Stores a snapshot unless it is older. An equal revision is stored only if it changes whether the snapshot is live, or an older one. */
-	#accept(subscription: Subscription<Q, S>, snapshot: S, session: Session): void {
+	#accept(subscription: Subscription<Q, S>, sent: S, session: Session): void {
 		const { stored } = subscription;
 		const instance = instanceOf(session);
+		const snapshot = session.inOwnTime(sent);
 		const known = stored.current;
 		subscription.base = snapshot;
 		if (known !== undefined && instance === subscription.instance) {
@@ -294,7 +334,8 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		}
 		subscription.instance = instance;
 		this.#standIn?.stop(stored);
-		this.#put(stored, snapshot, this.#options.clock.now() - snapshot.ageMs);
+		this.#put(stored, snapshot, this.#ages.now() - this.#ages.ageOfRead(snapshot));
+		if (subscription.isWaited) this.#markStale(subscription, this.#ages.sentAtMs());
 	}
 
 	/** Marks a live snapshot as last known, verified at this time. */
@@ -315,7 +356,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 				revision,
 				source,
 				previousSource: stored.current?.source,
-				ageMs: isStale(snapshot) ? Math.round(this.#options.clock.now() - verifiedAtMs) : snapshot.ageMs,
+				ageMs: isStale(snapshot) ? Math.round(this.#ages.now() - verifiedAtMs) : snapshot.ageMs,
 				verifiedAt,
 				count: 'instances' in known ? known.instances.length : entriesOf(known).length,
 			});

@@ -72,6 +72,14 @@ const cells: Cells = {
 		stale: 'stale: reject waiters',
 		evicted: NOTHING,
 	},
+	'stood still': {
+		cold: NOTHING,
+		fresh: 'stale: publish',
+		held: NOTHING,
+		confirming: NOTHING,
+		stale: NOTHING,
+		evicted: NOTHING,
+	},
 	restored: {
 		cold: 'stale: publish, settle waiters',
 		fresh: NOTHING,

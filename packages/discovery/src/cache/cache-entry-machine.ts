@@ -12,6 +12,7 @@ export type CacheEntryEvent =
 	| 'hold due'
 	| 'hold over'
 	| 'failed'
+	| 'stood still'
 	| 'restored'
 	| 'idle'
 	| 'close';
@@ -29,7 +30,7 @@ export type CacheEntryAction =
  * The life of one cached query. A stale entry is still served, with its age; so is a held one, whose registry reports that nothing is
  * left, until the hold is due and a new watch confirms it (`confirming`): the old watch would wait for a change after a wrong answer.
  * `hold over`: the empty answer can be believed at once. `late`: an answer that came too late, or was confirmed too long ago, to be
- * live. `restored`: the answer of an earlier process is served.
+ * live. `stood still`: this process did not run for a while, and asks anew. `restored`: the answer of an earlier process is served.
  */
 export const cacheEntryMachine: MachineTable<CacheEntryState, CacheEntryEvent, CacheEntryAction> = {
 	cold: {
@@ -50,6 +51,7 @@ export const cacheEntryMachine: MachineTable<CacheEntryState, CacheEntryEvent, C
 		'late, different': ['stale', 'verify', 'publish', 'settle waiters'],
 		emptied: ['held', 'start the hold', 'publish', 'settle waiters'],
 		failed: ['stale', 'publish', 'reject waiters'],
+		'stood still': ['stale', 'publish'],
 		idle: ['evicted', 'stop the watch'],
 		close: ['evicted', 'stop the watch', 'reject waiters'],
 	},

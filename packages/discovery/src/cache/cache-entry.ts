@@ -1,5 +1,5 @@
 import { type QuestionState, type SnapshotObserver, type SnapshotState, SpockError } from '@spock/protocol';
-import { step } from '@spock/protocol/internal';
+import { ageClockOf, STANDSTILL_MS, step } from '@spock/protocol/internal';
 
 import type { AnswerMeta, BackendWatch } from '../foundation/backend.ts';
 import type { EntryInspection, EntryStatus } from './answer-kind.ts';
@@ -12,7 +12,7 @@ import {
 	holdOutcome,
 } from './cache-entry-machine.ts';
 import { EmptyHold, type EmptyHoldContext } from './empty-hold.ts';
-import { KeptAnswer } from './kept-answer.ts';
+import { KeptAnswer, storedAgeMs } from './kept-answer.ts';
 import { EmptyRecheck, Verifier } from './out-of-turn.ts';
 import { ServedSnapshot, type ServedSnapshotContext } from './served-snapshot.ts';
 import { WatchOutage } from './watch-outage.ts';
@@ -25,6 +25,8 @@ export interface CacheEntryContext<Q, V extends readonly unknown[], S extends Sn
 		Pick<EmptyHoldContext<Q, V>, 'emptyHoldMs'> {
 	/** Evicts the entry of a query if it has no readers; true if it is gone. */
 	readonly endIfUnread: (query: Q) => boolean;
+	/** See `Backend.confirmsAfterStandstill`. */
+	readonly confirmsAfterStandstill?: boolean;
 }
 
 /** One query, its watch, its last answer and its readers. */
@@ -45,11 +47,11 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	readonly #kept: KeptAnswer<V>;
 	readonly #outage: WatchOutage<Q>;
 	#watch: BackendWatch | undefined;
+	/** By the age clock. */
+	#watchStartedAtMs = 0;
 	#state: CacheEntryState = 'cold';
 	#answeredAtMs = 0;
 	#vouchedAtMs = 0;
-	/** How old the last answer was when it arrived. */
-	#arrivedAgeMs = 0;
 	#error: SpockError | undefined;
 
 	constructor(query: Q, context: CacheEntryContext<Q, V, S>) {
@@ -107,9 +109,20 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		return this.#served.verifiedAgeMs;
 	}
 
-	/** True if the last answer was older than this when it arrived. */
-	arrivedOlderThan(maxAgeMs: number): boolean {
-		return this.#arrivedAgeMs > maxAgeMs;
+	/** When the registry itself confirmed the served value, by the age clock. */
+	get verifiedAtMs(): number {
+		return this.#served.verifiedAtMs;
+	}
+
+	/**
+	 * This process has not run since then, by the age clock: what is known, and what has been read since, is last known until the registry
+	 * was asked again.
+	 */
+	stoodStill(): void {
+		const isDoubtful = this.isFresh || (this.#state === 'stale' && this.#error === undefined);
+		if (!isDoubtful) return;
+		this.#handle('stood still');
+		this.#confirmAnew();
 	}
 
 	/** Starts the watch. The backend may answer before this returns. */
@@ -209,6 +222,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 
 	#startWatch(): void {
 		const before = this.#watch;
+		this.#watchStartedAtMs = ageClockOf(this.#context.clock).now();
 		this.#watch = this.#context.kind.watch(this.query, {
 			answered: (value, meta = { ageMs: 0 }) => this.#answered(value, meta),
 			failed: (error) => this.#failed(error),
@@ -230,8 +244,8 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		}
 	}
 
-	/** Starts a new watch to confirm an empty answer: the old watch would wait for a change. */
-	#confirmEmpty(): void {
+	/** Starts a new watch to confirm what is not believed: the old watch would wait for a change. */
+	#confirmAnew(): void {
 		try {
 			this.#startWatch();
 		} catch (reason) {
@@ -239,12 +253,12 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		}
 	}
 
-	/** As `#confirmEmpty`, for an answer that is believed: only if it has readers. */
+	/** As `#confirmAnew`, for an answer that is believed: only if it has readers. */
 	#askAgain(): void {
 		if (this.observers.size > 0 || this.isInUse) this.#restartWatch();
 	}
 
-	#answered(value: V, meta: AnswerMeta, cameAtMs: number = this.#context.clock.now()): void {
+	#answered(value: V, meta: AnswerMeta, cameAtMs: number = this.#cameAtMs()): void {
 		// Compare an empty answer with that of an earlier process: the registry may have lost its data in between.
 		if (value.length === 0 && this.#kept.defer(() => this.#answered(value, meta, cameAtMs))) return;
 		if (this.#state === 'evicted') return;
@@ -252,10 +266,12 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		if (this.#hold.isDue(this.#kept.value ?? kind.nothing, value)) this.#restore();
 		this.#outage.ended();
 		this.#error = undefined;
-		this.#arrivedAgeMs = meta.ageMs;
-		this.#answeredAtMs = cameAtMs - meta.ageMs;
-		this.#vouchedAtMs = cameAtMs - (meta.vouchedAgeMs ?? meta.ageMs);
-		const how = meta.isUnconfirmed ? 'late' : 'answered';
+		const nowMs = ageClockOf(this.#context.clock).now();
+		// A backend may have counted that it waited, or part of it.
+		this.#answeredAtMs = Math.min(cameAtMs, nowMs - meta.ageMs);
+		this.#vouchedAtMs = Math.min(cameAtMs, nowMs - (meta.vouchedAgeMs ?? meta.ageMs));
+		const hasWaited = nowMs - cameAtMs >= STANDSTILL_MS;
+		const how = meta.isUnconfirmed || hasWaited ? 'late' : 'answered';
 		const served = this.#served.value;
 		if (served !== undefined && kind.isSame(served, value)) {
 			// An unchanged list keeps its objects, for which readers memoise.
@@ -266,12 +282,19 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 			const isLateAgain = isHeld && isConfirming && how === 'late';
 			// A late answer does not confirm; the next one may. From an address that is always late, none does.
 			if (isLateAgain && !this.#hold.isLong) {
-				this.#hold.onLong(() => this.#confirmEmpty());
+				this.#hold.onLong(() => this.#confirmAnew());
 				return;
 			}
 			const isEmptied = isHeld && !isLateAgain;
 			this.#handle(isEmptied ? 'emptied' : `${how}, different`, isHeld && !isConfirming ? served : value);
 		}
+	}
+
+	/** What a backend reports now was sent at this time of the age clock or later: not before it was asked for. */
+	#cameAtMs(): number {
+		const { clock, confirmsAfterStandstill } = this.#context;
+		const ages = ageClockOf(clock);
+		return confirmsAfterStandstill === true ? ages.now() : Math.max(ages.sentAtMs(), this.#watchStartedAtMs);
 	}
 
 	#failed(error: SpockError): void {
@@ -286,8 +309,8 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		const kept = this.#kept.take();
 		if (kept === undefined) return false;
 		const { clock, kind, onEvent } = this.#context;
-		const ageMs = Math.max(0, clock.wallNow() - kept.verifiedAt);
-		this.#served.verified(clock.now() - ageMs);
+		const ageMs = storedAgeMs(kept.verifiedAt, clock.wallNow());
+		this.#served.verified(ageClockOf(clock).now() - ageMs);
 		onEvent({ type: 'state-restored', what: kind.nameOf(this.query), ageMs });
 		this.#handle('restored', kept.value);
 		return true;
@@ -333,7 +356,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 				);
 				return;
 			case 'ask anew':
-				this.#confirmEmpty();
+				this.#confirmAnew();
 				return;
 			case 'end the hold':
 				this.#hold.end(holdOutcome(event, value.length === 0));

@@ -1,3 +1,4 @@
+import { knownAgeMs } from '@spock/protocol';
 import { type Clock, callOut, type TimerHandle } from '@spock/protocol/internal';
 
 import { settledWithin } from '../foundation/waiting.ts';
@@ -10,6 +11,15 @@ const RESTORE_AFTER_MS = 500;
  * thousands of queries may arrive at once.
  */
 const LOAD_MS_MAX = 3500;
+
+/** The age of what was stored by a clock that is ahead of this one: unknown, and not young. */
+const UNKNOWN_AGE_MS = 86_400_000;
+
+/** How old is what an earlier process stored with this time of verification, by the wall clock. */
+export function storedAgeMs(verifiedAt: number, wallNowMs: number): number {
+	const ageMs = knownAgeMs({ ageMs: 0, verifiedAt }, wallNowMs);
+	return Number.isFinite(ageMs) ? ageMs : UNKNOWN_AGE_MS;
+}
 
 /** The answer of an earlier process to one query: read while the registry is queried, and served if that does not answer. */
 export class KeptAnswer<V> {

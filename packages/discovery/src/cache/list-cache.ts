@@ -5,11 +5,12 @@ import {
 	type SnapshotSource,
 	SpockError,
 } from '@spock/protocol';
-import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
+import { ageClockOf, type Clock, offAbort, onAbort } from '@spock/protocol/internal';
 import { type Backend, listWithAge } from '../foundation/backend.ts';
 import type { DiscoveryListener } from '../foundation/discovery-event.ts';
 import { abortedError, settledWithin, throwIfAborted } from '../foundation/waiting.ts';
 import type { StateStore } from '../state/state-store.ts';
+import { storedAgeMs } from './kept-answer.ts';
 
 /** Datacenters whose last list of services is cached. */
 const LISTS_MAX = 64;
@@ -69,7 +70,7 @@ export class ListCache {
 		throwIfAborted(options.signal);
 		const key = query.datacenter ?? '';
 		const before = this.#lists.get(key);
-		if (before !== undefined && clock.now() - before.askedAtMs < LIST_REUSED_MS) return this.#reply(before);
+		if (before !== undefined && ageClockOf(clock).now() - before.askedAtMs < LIST_REUSED_MS) return this.#reply(before);
 		try {
 			return this.#reply(await this.#wait(this.#ask(key, query), options));
 		} catch (error) {
@@ -83,7 +84,7 @@ export class ListCache {
 	#reply(list: KnownList, source: SnapshotSource = isLive(list) ? 'live' : 'last-known-good'): ServiceList {
 		const { services, verifiedAtMs } = list;
 		const { clock } = this.#options;
-		const ageMs = clock.now() - verifiedAtMs;
+		const ageMs = ageClockOf(clock).now() - verifiedAtMs;
 		const verifiedAt = Math.round(clock.wallNow() - ageMs);
 		return { services, source, ageMs: source === 'live' ? 0 : ageMs, verifiedAt };
 	}
@@ -127,13 +128,13 @@ export class ListCache {
 		throwIfAborted(signal);
 		const { backend, clock, state } = this.#options;
 		// As old as the query: a change while it was in flight may be missing from the answer.
-		const askedAtMs = clock.now();
+		const askedAtMs = ageClockOf(clock).now();
 		const answer = await listWithAge(backend, query, { signal });
 		const services = this.#sameOr(key, answer.services);
 		const verifiedAtMs = askedAtMs - answer.ageMs;
 		const list = { services, askedAtMs, verifiedAtMs };
 		this.#remember(key, list);
-		state?.keepList(key, services, Math.round(clock.wallNow() - (clock.now() - verifiedAtMs)));
+		state?.keepList(key, services, Math.round(clock.wallNow() - (ageClockOf(clock).now() - verifiedAtMs)));
 		return list;
 	}
 
@@ -172,8 +173,8 @@ export class ListCache {
 		const { clock, state, onEvent } = this.#options;
 		const kept = state && (await settledWithin(clock, LOAD_MS_MAX, state.loadList(key)));
 		if (kept === undefined) return undefined;
-		const ageMs = Math.max(0, clock.wallNow() - kept.verifiedAt);
-		const verifiedAtMs = clock.now() - ageMs;
+		const ageMs = storedAgeMs(kept.verifiedAt, clock.wallNow());
+		const verifiedAtMs = ageClockOf(clock).now() - ageMs;
 		const known = { services: kept.services, askedAtMs: Number.NEGATIVE_INFINITY, verifiedAtMs };
 		onEvent({ type: 'state-restored', what: 'the list of services', ageMs });
 		this.#remember(key, known);

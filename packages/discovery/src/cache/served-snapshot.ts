@@ -1,5 +1,5 @@
 import type { SnapshotObserver, SnapshotState, SpockError } from '@spock/protocol';
-import { type Clock, callOut } from '@spock/protocol/internal';
+import { ageClockOf, type Clock, callOut } from '@spock/protocol/internal';
 
 import type { DiscoveryListener } from '../foundation/discovery-event.ts';
 import type { AnswerKind } from './answer-kind.ts';
@@ -52,12 +52,17 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 
 	/** Time since the served value was live, in milliseconds. */
 	get ageMs(): number {
-		return Math.max(0, this.#context.clock.now() - this.#vouchedAtMs);
+		return Math.max(0, ageClockOf(this.#context.clock).now() - this.#vouchedAtMs);
 	}
 
 	/** Time since the registry itself confirmed the served value, as far as it is known, in milliseconds. */
 	get verifiedAgeMs(): number {
-		return Math.max(0, this.#context.clock.now() - this.#verifiedAtMs);
+		return Math.max(0, ageClockOf(this.#context.clock).now() - this.#verifiedAtMs);
+	}
+
+	/** When the registry itself confirmed the served value, by the age clock. */
+	get verifiedAtMs(): number {
+		return this.#verifiedAtMs;
 	}
 
 	/** When the value or its source last changed, in milliseconds since 1970. */
@@ -66,7 +71,7 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 	}
 
 	/**
-	 * At this time of the clock the registry confirmed the value that is served or about to be published; another process may have vouched
+	 * At this time of the age clock the registry confirmed the value that is served or about to be published; another process may have vouched
 	 * for it since.
 	 */
 	verified(atMs: number, vouchedAtMs: number = atMs): void {
@@ -79,7 +84,8 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 		const snapshot = this.#served?.snapshot;
 		if (snapshot === undefined || isLive) return snapshot;
 		const { ageMs } = this;
-		return ageMs > this.#context.staleMaxMs ? undefined : Object.freeze({ ...snapshot, ageMs });
+		const { clock, staleMaxMs } = this.#context;
+		return ageMs > staleMaxMs ? undefined : Object.freeze({ ...snapshot, ...agedBy(ageMs, clock) });
 	}
 
 	/** As `read`, with the time of the last verification, which is not published while nothing changes. */
@@ -96,7 +102,7 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 		const snapshot = kind.makeSnapshot(this.#query, value, {
 			revision: nextRevision(),
 			source: isLive ? 'live' : 'last-known-good',
-			ageMs: isLive ? 0 : this.ageMs,
+			...(isLive ? { ageMs: 0 } : agedBy(this.ageMs, clock)),
 			verifiedAt: this.#verifiedAt(),
 			...(standing === 'held' && { held: true }),
 		});
@@ -128,7 +134,12 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 	/** In milliseconds since 1970; 0 if unknown. */
 	#verifiedAt(): number {
 		const { clock } = this.#context;
-		const at = Math.round(clock.wallNow() - (clock.now() - this.#verifiedAtMs));
+		const at = Math.round(clock.wallNow() - (ageClockOf(clock).now() - this.#verifiedAtMs));
 		return Number.isFinite(at) ? at : 0;
 	}
+}
+
+/** How old a last known answer is. */
+function agedBy(ageMs: number, clock: Clock): Pick<SnapshotState, 'ageMs' | 'liveAt'> {
+	return { ageMs, ...(Number.isFinite(ageMs) && { liveAt: Math.floor(clock.wallNow() - ageMs) }) };
 }

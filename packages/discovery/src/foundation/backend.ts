@@ -86,6 +86,11 @@ export interface Backend {
 	 */
 	readonly trustsEmpty?: boolean;
 	/**
+	 * True if the backend itself reports its answers as unconfirmed, and confirms them, after this process stood still (see `AgeClock`).
+	 * Default: false; the cache starts a new watch of every query then.
+	 */
+	readonly confirmsAfterStandstill?: boolean;
+	/**
 	 * Starts a watch. The observer may be called before this returns. The first answer must be requested after this call, and never come
 	 * from memory: the cache starts a new watch to verify an answer.
 	 */

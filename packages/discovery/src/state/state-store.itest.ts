@@ -105,7 +105,8 @@ describe('what is kept in a state directory', () => {
 		await (await learned(at)).source.close();
 		const next = createSource({ stateDir: at.stateDir, stateScope: 'dc1' });
 		const read = next.source.get(query);
-		await waitFor('the file to be read', () => next.clock.nextDueMs === next.clock.now() + 500);
+		// One is the tick of the age clock.
+		await waitFor('the file to be read', () => next.clock.dueIn(500) === 2);
 		await next.clock.advance(500);
 		expect(await read).toMatchObject({ instances: A, source: 'last-known-good' });
 		await next.source.close();

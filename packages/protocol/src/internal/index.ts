@@ -20,6 +20,7 @@ export {
 	scopeOf,
 } from '../model/query.ts';
 export { offAbort, onAbort, withAnySignal } from './abort-listeners.ts';
+export { type AgeClock, ageClockOf, STANDSTILL_MS, type Standstill } from './age-clock.ts';
 export { Backoff, type BackoffOptions } from './backoff.ts';
 export {
 	type Clock,

@@ -80,6 +80,8 @@ export interface HelloReply {
 	readonly zone?: string;
 	/** How many clients it has, this one among them, where they are many: so many may come back at the same moment. */
 	readonly clients?: number;
+	/** The wall clock of its machine, in milliseconds since 1970: a client on another one measures how much theirs differ. */
+	readonly time?: number;
 	/** The sidecar that this one asks, the one that that one asks, and so on. Absent for one that asks a registry. */
 	readonly upstreams?: readonly Hop[];
 }

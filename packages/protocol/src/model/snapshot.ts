@@ -39,6 +39,11 @@ export interface SnapshotState {
 	 * snapshot is verified again and again without being published again. 0 if unknown.
 	 */
 	readonly verifiedAt: number;
+	/**
+	 * Of a last known snapshot: when it was last live, in milliseconds since 1970 by the publisher's clock. A reader counts what it has
+	 * waited since `ageMs` was counted. Absent for `live` and `static`, and from older sidecars.
+	 */
+	readonly liveAt?: number;
 	/** Present, and true, while the registry reports that everything is gone and that is not believed yet. */
 	readonly held?: true;
 	/** Present, and true, while a newer snapshot does not fit into a frame of this client: the content is that of an older one. */

@@ -16,6 +16,8 @@ const RESOLVED: Promise<void> = Promise.resolve();
 
 /** What a framed socket reports to its owner. Nothing is called after `closed`. */
 export interface FramedSocketEvents extends FrameSink {
+	/** Bytes have been read; their frames follow. */
+	chunkCame?(): void;
 	/** Every frame that a chunk completed has been passed on. */
 	chunkRead?(): void;
 	/** The peer has taken what was written. */
@@ -106,6 +108,7 @@ export class FramedSocket {
 	/** Bytes from the stream; public for sockets made with `onread`, whose bytes do not come as events. */
 	readonly receive = (chunk: Buffer): void => {
 		this.#bytesRead += chunk.length;
+		this.#events.chunkCame?.();
 		this.#reading = true;
 		try {
 			this.#decoder.push(chunk);

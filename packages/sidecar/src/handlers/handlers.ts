@@ -1,6 +1,6 @@
 import type { Registrations } from '@spock/discovery';
 import { type HelloReply, type Hop, PROTOCOL_VERSIONS, SpockError, type StatusReply } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
+import { type Clock, isObject } from '@spock/protocol/internal';
 
 import { answer, type Handler, type Handlers } from '../connection/answer.ts';
 import type { ResolvedLimits } from '../foundation/limits.ts';
@@ -54,8 +54,9 @@ export function createHandlers(context: HandlersContext): Handlers {
 			{ limits: { frameBytesMax, inFlightMax }, ...(zone !== undefined && { zone }) },
 			path,
 			crowd,
+			clock,
 		),
-		ping: pingHandler,
+		ping: pingHandler(clock),
 		getService: getServiceHandler(source, choose),
 		getInstances: getInstancesHandler(source),
 		listServices: listServicesHandler(source),
@@ -84,6 +85,7 @@ function helloHandler(
 	more: Pick<HelloReply, 'limits' | 'zone'>,
 	path: () => readonly Hop[],
 	crowd: HandlersContext['crowd'],
+	clock: Pick<Clock, 'wallNow'>,
 ): Handler<'hello'> {
 	return (hello, { caller }) => {
 		const { versions } = hello;
@@ -102,6 +104,7 @@ function helloHandler(
 			features,
 			...more,
 			...crowd(),
+			time: clock.wallNow(),
 			...(hello.sidecar !== undefined && upstreams.length > 0 && { upstreams }),
 		});
 	};
@@ -119,8 +122,10 @@ function refuseLoop(sidecar: string | undefined, own: string, upstreams: readonl
 	});
 }
 
-/** Echoes the data. */
-const pingHandler: Handler<'ping'> = (data) => answer(data);
+/** Echoes the data; a client that asks for the time gets that of this machine's wall clock. */
+function pingHandler(clock: Pick<Clock, 'wallNow'>): Handler<'ping'> {
+	return (data) => answer(isObject(data) && data['time'] === true ? { ...data, time: clock.wallNow() } : data);
+}
 
 /** The sidecar's status. It grows with the watches, which clients decide. */
 export function statusHandler(status: () => StatusReply, clock: Pick<Clock, 'now'>): Handler<'status'> {

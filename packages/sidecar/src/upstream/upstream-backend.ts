@@ -17,7 +17,7 @@ import {
 	type SnapshotState,
 	SpockError,
 } from '@spock/protocol';
-import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
+import { ageClockOf, type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 
 import { UpstreamRegistrar } from './upstream-registrar.ts';
 import { OWN_CODES, UpstreamWatch, type UpstreamWatchOptions } from './upstream-watch.ts';
@@ -44,6 +44,8 @@ export interface UpstreamBackendOptions
  */
 export class UpstreamBackend implements Backend {
 	readonly name = 'spock';
+	/** The connection asks whether what is known is still live. */
+	readonly confirmsAfterStandstill = true;
 	readonly registrar: Registrar;
 	/** Called when other sidecars than before are asked. */
 	pathChanged: () => void = () => undefined;
@@ -54,6 +56,7 @@ export class UpstreamBackend implements Backend {
 	/** Watches that run, by kind and query. */
 	readonly #running = new Map<string, number>();
 	#peer: UpstreamPeer | undefined;
+	/** By the age clock. */
 	#heardAtMs: number | undefined;
 	#timer: TimerHandle | undefined;
 	readonly #hasFallback: boolean;
@@ -72,8 +75,8 @@ export class UpstreamBackend implements Backend {
 			dialTimeoutMs: DIAL_TIMEOUT_MS,
 			...options,
 			adopted: (peer) => this.#adopted(peer),
-			lost: () => {
-				this.#heardAtMs = clock.now();
+			lost: (heardAtMs) => {
+				this.#heardAtMs = heardAtMs;
 			},
 		});
 		this.registrar = new UpstreamRegistrar(this.#upstream.registrar, () => this.#peer?.localHost);
@@ -119,7 +122,7 @@ export class UpstreamBackend implements Backend {
 
 	status(): BackendStatus {
 		const { isReady } = this.#upstream;
-		const now = this.#clock.now();
+		const now = ageClockOf(this.#clock).now();
 		const state = isReady ? 'up' : this.#peer === undefined && this.#heardAtMs === undefined ? 'connecting' : 'down';
 		const lastSuccessAgeMs = isReady ? 0 : this.#heardAtMs === undefined ? null : Math.round(now - this.#heardAtMs);
 		const connected = isReady ? this.path.map(({ address }) => address) : [];
@@ -133,7 +136,7 @@ export class UpstreamBackend implements Backend {
 				address: isReady ? (this.#peer?.place.name ?? null) : null,
 				places: this.#upstream.places().map(({ name, error }) => ({ address: name, error })),
 				subscriptions: this.#running.size,
-				lagMs: this.#lag.max(now),
+				lagMs: this.#lag.max(this.#clock.now()),
 				...this.#upstream.counts(),
 			},
 		};
@@ -159,6 +162,7 @@ export class UpstreamBackend implements Backend {
 			verify: running > 0 ? options.verify : undefined,
 			clock: this.#clock,
 			isConnected: () => this.#upstream.isReady,
+			knowsTime: () => this.#upstream.knowsTime,
 			process: () => this.#peer?.instance ?? '',
 			whyStale: (ageMs, isOversize) => this.#whyStale(ageMs, isOversize),
 			changed: (lagMs) => this.#lag.add(lagMs, this.#clock.now()),

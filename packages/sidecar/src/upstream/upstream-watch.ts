@@ -9,13 +9,11 @@ import {
 	SpockError,
 	type WatchedSource,
 } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
+import { ageClockOf, type Clock } from '@spock/protocol/internal';
 
 /** What the connection to the other sidecar fails with. */
 export const OWN_CODES: ReadonlySet<ErrorCode> = new Set(['TIMEOUT', 'DISCONNECTED', 'NOT_READY', 'CLOSED']);
 
-/** Longest time on the way that is believed; a greater difference is one of the clocks. */
-const TRANSIT_MS_MAX = 2000;
 /** In place of a process: another source than the other sidecar. */
 const FALLBACK = 'fallback';
 
@@ -31,6 +29,8 @@ export interface UpstreamWatchOptions<Q, S, V> {
 	readonly clock: Clock;
 	/** True while the other sidecar is connected. */
 	readonly isConnected: () => boolean;
+	/** True while the times of the other sidecar can be believed. */
+	readonly knowsTime: () => boolean;
 	/** The process of the sidecar that was connected last. */
 	readonly process: () => string;
 	/** For people: why what the other sidecar sent last is not confirmed. `isOversize`: it has a newer one, which does not fit into a frame. */
@@ -49,7 +49,7 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 	#watch: SourceWatch | undefined;
 	/** Reported again while it lasts; undefined while answers are confirmed. */
 	#error: SpockError | undefined;
-	/** When what was reported last was live, by the clock. */
+	/** When what was reported last was live, by the age clock. */
 	#vouchedAtMs = Number.NEGATIVE_INFINITY;
 	/** Of that one. */
 	#revision = 0;
@@ -99,14 +99,15 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 	}
 
 	async #verify(verify: (query: Q, options: CallOptions) => Promise<S>): Promise<void> {
-		const { source, query, clock, process } = this.#options;
-		const askedAtMs = clock.now();
+		const { source, query, clock, process, knowsTime } = this.#options;
+		const ages = ageClockOf(clock);
+		const askedAtMs = ages.now();
 		try {
 			const snapshot = await verify(query, { signal: this.#ended.signal });
 			// What was pushed meanwhile may be newer.
 			const isOlder = this.#process === process() && snapshot.revision < this.#revision;
-			// The registry was asked after this process has asked: its own clock says so, and the other one's may differ.
-			if (!isOlder) this.#take(snapshot, clock.now() - askedAtMs);
+			// Where the clocks may differ: the registry was asked after this process has asked.
+			if (!isOlder) this.#take(snapshot, knowsTime() ? Number.POSITIVE_INFINITY : ages.now() - askedAtMs);
 		} catch (error) {
 			this.#fail(SpockError.from(error));
 			// What is known stands, and may not come again by itself.
@@ -118,10 +119,11 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 	#take(snapshot: S, ageMsMax = Number.POSITIVE_INFINITY): void {
 		if (this.#ended.signal.aborted) return;
 		const { clock, observer, answerIn, whyStale, isConnected } = this.#options;
+		const nowMs = ageClockOf(clock).now();
 		const isLive = !isStale(snapshot);
 		// Since the loss of the connection, if there is none: the other sidecar has vouched for it until then.
-		const vouchedAgeMs = isLive ? 0 : this.#sinceVouched(snapshot);
-		const vouchedAtMs = clock.now() - vouchedAgeMs;
+		const vouchedAgeMs = isLive ? 0 : snapshot.ageMs;
+		const vouchedAtMs = nowMs - vouchedAgeMs;
 		// What is live without a connection comes from the fallback.
 		const newest = isLive && !isConnected() ? FALLBACK : this.#options.process();
 		const isChange = this.#isLive && isLive && newest === this.#process && snapshot.revision > this.#revision;
@@ -129,7 +131,7 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 			this.#options.changed?.(Math.max(0, clock.wallNow() - snapshot.verifiedAt));
 		}
 		// The process before this one has vouched for what it sent until this one took its place.
-		if (this.#isLive && newest !== this.#process) this.#vouchedAtMs = clock.now();
+		if (this.#isLive && newest !== this.#process) this.#vouchedAtMs = nowMs;
 		if (isLive || newest === this.#process || vouchedAtMs > this.#vouchedAtMs) {
 			this.#process = newest;
 			this.#isLive = isLive;
@@ -142,7 +144,7 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 		if (isLive) return;
 		this.#isLive = false;
 		this.#fail(
-			new SpockError('UNAVAILABLE', whyStale(Math.round(clock.now() - this.#vouchedAtMs), snapshot.oversize === true)),
+			new SpockError('UNAVAILABLE', whyStale(Math.round(nowMs - this.#vouchedAtMs), snapshot.oversize === true)),
 		);
 	}
 
@@ -155,15 +157,7 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 		this.#options.observer.failed(error);
 	}
 
-	/** The time on the way counts, as far as the clocks of the two machines tell it from their difference. */
-	#sinceVouched({ ageMs, verifiedAt }: SnapshotState): number {
-		const { clock, isConnected } = this.#options;
-		if (!isConnected()) return ageMs;
-		const knownMs = knownAgeMs({ ageMs, verifiedAt }, clock.wallNow());
-		return knownMs - ageMs <= TRANSIT_MS_MAX ? knownMs : ageMs;
-	}
-
-	/** For a live one since it was published, although it may have been verified since; Infinity if the clocks do not tell. */
+	/** For a live one since it was published, although it may have been verified since; Infinity if unknown. */
 	#sinceVerified({ source, ageMs, verifiedAt }: SnapshotState): number {
 		return source === 'static' ? ageMs : knownAgeMs({ ageMs, verifiedAt }, this.#options.clock.wallNow());
 	}

@@ -6,7 +6,7 @@ import {
 	type ServiceQuery,
 	SpockError,
 } from '@spock/protocol';
-import { type Clock, durationMsOption, systemClock } from '@spock/protocol/internal';
+import { ageClockOf, type Clock, durationMsOption, systemClock } from '@spock/protocol/internal';
 
 import {
 	type AgedList,
@@ -200,7 +200,7 @@ class ChainBackend implements Backend {
 		query: { readonly datacenter?: string },
 		options: CallOptions,
 	): Promise<AgedList | undefined> {
-		const askedAtMs = this.#clock.now();
+		const askedAtMs = ageClockOf(this.#clock).now();
 		const lists = this.#lists[number] as Lists;
 		const key = query.datacenter ?? '';
 		try {
@@ -212,7 +212,7 @@ class ChainBackend implements Backend {
 			if (SpockError.is(error, 'UNKNOWN_FUNC')) return undefined;
 			const known = lists.get(key);
 			if (known === undefined || !SpockError.is(error, 'UNAVAILABLE')) throw error;
-			return { services: known.services, ageMs: this.#clock.now() - known.verifiedAtMs };
+			return { services: known.services, ageMs: ageClockOf(this.#clock).now() - known.verifiedAtMs };
 		}
 	}
 

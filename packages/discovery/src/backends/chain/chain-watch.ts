@@ -1,5 +1,5 @@
 import type { ServiceQuery, SpockError } from '@spock/protocol';
-import type { Clock, TimerHandle } from '@spock/protocol/internal';
+import { ageClockOf, type Clock, type TimerHandle } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
 import { whileGood } from '../../foundation/good-instances.ts';
@@ -108,7 +108,7 @@ export class ChainWatch implements BackendWatch {
 	#answered(member: Member, answer: Answer): void {
 		if (this.#stopped) return;
 		const { clock, goneHoldMs } = this.#options;
-		const atMs = clock.now();
+		const atMs = ageClockOf(clock).now();
 		member.error = undefined;
 		if (answer[0].length > 0) {
 			clock.clearTimeout(member.goneTimer);
@@ -178,8 +178,12 @@ export class ChainWatch implements BackendWatch {
 			return;
 		}
 		// It may have arrived long before this member was chosen.
-		const [instances, meta] = choice.answer;
-		observer.answered(instances, { ...meta, ageMs: (meta?.ageMs ?? 0) + clock.now() - answeredAtMs });
+		const [instances, { ageMs, ...meta } = { ageMs: 0 }] = choice.answer;
+		const waitedMs = ageClockOf(clock).now() - answeredAtMs;
+		// A member whose last answer was live has vouched for it since.
+		const isAged = meta.isUnconfirmed === true && meta.vouchedAgeMs !== undefined;
+		const vouched = isAged && { vouchedAgeMs: meta.vouchedAgeMs + waitedMs };
+		observer.answered(instances, { ...meta, ageMs: ageMs + waitedMs, ...vouched });
 	}
 }
 

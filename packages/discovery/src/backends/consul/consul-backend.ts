@@ -62,7 +62,12 @@ class ConsulBackend implements Backend {
 		this.#options = options;
 		this.#http = options.http ?? new ConsulHttp(options);
 		this.registrar = consulRegistrar(this.#http);
-		this.#recovery = new WatchRecovery(this.#http.clock, options.random, () => this.#http.forgetFailure());
+		this.#recovery = new WatchRecovery(
+			this.#http.clock,
+			options.random,
+			() => this.#http.forgetFailure(),
+			() => this.#http.knowsLeader(),
+		);
 		this.#endListening = [
 			this.#http.onTokenReplaced(() => this.#recovery.retry()),
 			this.#http.onTimely(() => this.#recovery.confirm()),

@@ -1,5 +1,5 @@
 import { type ServiceInstance, SpockError } from '@spock/protocol';
-import { Backoff, type Clock, type Random, type TimerHandle } from '@spock/protocol/internal';
+import { ageClockOf, Backoff, type Clock, type Random, type TimerHandle } from '@spock/protocol/internal';
 
 import type { BackendObserver, BackendWatch } from '../../foundation/backend.ts';
 import { isSameList } from '../../foundation/snapshot-diff.ts';
@@ -39,9 +39,10 @@ export class DnsWatch implements BackendWatch {
 	/** Asks for the first time. */
 	start(): void {
 		const { resolve, clock } = this.#options;
-		const askedAtMs = clock.now();
+		const ages = ageClockOf(clock);
+		const askedAtMs = ages.now();
 		resolve(this.#stopped.signal).then(
-			(round) => this.#answered(round, clock.now() - askedAtMs),
+			(round) => this.#answered(round, ages.now() - askedAtMs),
 			(reason: unknown) => this.#failed(SpockError.from(reason)),
 		);
 	}

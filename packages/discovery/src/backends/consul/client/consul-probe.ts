@@ -9,22 +9,29 @@ export const PROBE_MS = 2000;
 const LEADER = '/status/leader';
 const SELF = '/agent/self';
 
+interface AskOptions {
+	readonly signal?: AbortSignal;
+	readonly token?: string | undefined;
+	/** Of whose servers the agent asks one. Default: its own. */
+	readonly datacenter?: string | undefined;
+}
+
 async function ask(
 	endpoint: ConsulEndpoint,
 	clock: Clock,
 	path: string,
-	{ signal, token }: { readonly signal?: AbortSignal; readonly token?: string | undefined } = {},
+	{ signal, token, datacenter }: AskOptions = {},
 ): Promise<ConsulAnswer> {
 	const client = await endpoint.client();
-	const call = new ConsulCall({});
+	const call = new ConsulCall(datacenter === undefined ? {} : { dc: datacenter });
 	const common = { ctx: call, ...(token && { token }) };
 	const send = (): Promise<unknown> => sendRequest(client, common, { method: 'GET', path });
 	return (await sendWithDeadline({ clock, call, timeoutMs: PROBE_MS, signal }, send)) as ConsulAnswer;
 }
 
 /**
- * Resolves if whoever is there reaches the servers: an agent asks one of them for the leader, and answers 500, or not at all, where it
- * reaches none. No token is judged. A proxy that refuses it (403, 404) is there too.
+ * Resolves if whoever is there reaches the servers, of its own datacenter or of the one that is named: an agent asks one of them for the
+ * leader, and answers 500, or not at all, where it reaches none. No token is judged. A proxy that refuses it (403, 404) is there too.
  * Source: https://developer.hashicorp.com/consul/api-docs/status#get-raft-leader
  */
 export async function probeServers(
@@ -32,9 +39,10 @@ export async function probeServers(
 	clock: Clock,
 	signal: AbortSignal,
 	mustKnowLeader: boolean,
+	datacenter?: string,
 ): Promise<void> {
 	try {
-		const [, leader] = await ask(endpoint, clock, LEADER, { signal });
+		const [, leader] = await ask(endpoint, clock, LEADER, { signal, datacenter });
 		if (mustKnowLeader && leader === '') throw new Error('no cluster leader');
 	} catch (reason) {
 		const { statusCode } = reason as { readonly statusCode?: number };

@@ -12,6 +12,8 @@ import type { ConsulHealth } from './consul-health.ts';
 import type { HeldRoom } from './held-room.ts';
 import { InFlightGate, type Turn } from './in-flight-gate.ts';
 
+/** Datacenters besides the agents' own whose servers are asked at each address whether they are there; those of more are not. */
+const DATACENTERS_MAX = 64;
 /** However long a query waited for its turn, so much is left for its answer. */
 const ANSWER_MS_MIN = 250;
 /** A held query that was ended sooner than this has failed: a proxy that has nothing behind it answers at once. */
@@ -45,7 +47,8 @@ export interface AddressCallsOptions {
 /** The calls in flight, each to one address with the token that is in force, and what they tell of how that address is. */
 export class AddressCalls {
 	readonly #options: AddressCallsOptions;
-	readonly #heartbeats: ReadonlyMap<ConsulEndpoint, AddressHeartbeat>;
+	/** By address and datacenter: what an address says of another datacenter's servers is as old as those. */
+	readonly #heartbeats = new Map<string, AddressHeartbeat>();
 	readonly #gates: readonly InFlightGate[];
 	/** Not more than the watches, and calls that somebody waits for. */
 	readonly #calls = new Set<ConsulCall>();
@@ -53,19 +56,8 @@ export class AddressCalls {
 
 	constructor(options: AddressCallsOptions) {
 		this.#options = options;
-		const { clock, random, endpoints } = options;
+		const { clock, endpoints } = options;
 		this.#gates = endpoints.map(() => new InFlightGate(clock));
-		this.#heartbeats = new Map(
-			endpoints.map((one) => {
-				// Where there is another address, one without a leader is as good as none: the others may have one.
-				const mustKnowLeader = endpoints.length > 1;
-				const beat = (signal: AbortSignal): Promise<void> => probeServers(one, clock, signal, mustKnowLeader);
-				const timely = (): void => {
-					for (const listener of this.#onTimely) listener();
-				};
-				return [one, new AddressHeartbeat({ clock, random, beat, timely })];
-			}),
-		);
 	}
 
 	/** Tells each time that an address which answered too late answers in time again; call what is returned to end it. */
@@ -74,9 +66,29 @@ export class AddressCalls {
 		return () => this.#onTimely.delete(listener);
 	}
 
-	/** True while this address answers in time. */
-	isTimely(number: number): boolean {
-		return this.#heartbeats.get(this.#options.endpoints[number] as ConsulEndpoint)?.isTimely ?? true;
+	/** True while this address answers in time, with the servers of this datacenter behind it; undefined: its own. */
+	isTimely(number: number, datacenter: string | undefined): boolean {
+		return this.#heartbeats.get(placeOf(number, datacenter))?.isTimely ?? true;
+	}
+
+	#heartbeatOf(number: number, datacenter: string | undefined): AddressHeartbeat {
+		const isOver = datacenter !== undefined && this.#heartbeats.size >= DATACENTERS_MAX * this.#gates.length;
+		const place = placeOf(number, datacenter);
+		let heartbeat = this.#heartbeats.get(place);
+		if (heartbeat === undefined && isOver) return this.#heartbeatOf(number, undefined);
+		if (heartbeat === undefined) {
+			const { clock, random, endpoints } = this.#options;
+			const one = endpoints[number] as ConsulEndpoint;
+			// Where there is another address, one without a leader is as good as none: the others may have one.
+			const mustKnowLeader = endpoints.length > 1;
+			const beat = (signal: AbortSignal): Promise<void> => probeServers(one, clock, signal, mustKnowLeader, datacenter);
+			const timely = (): void => {
+				for (const listener of this.#onTimely) listener();
+			};
+			heartbeat = new AddressHeartbeat({ clock, random, beat, timely });
+			this.#heartbeats.set(place, heartbeat);
+		}
+		return heartbeat;
 	}
 
 	/** Ends all of them with CLOSED. */
@@ -101,7 +113,7 @@ export class AddressCalls {
 		const endpoint = endpoints[number] as ConsulEndpoint;
 		const startedAtMs = clock.now();
 		const call = new ConsulCall(parameters, question.body, question.answerBytesMax);
-		const heartbeat = this.#heartbeats.get(endpoint);
+		const heartbeat = this.#heartbeatOf(number, datacenterIn(parameters));
 		let release: (() => void) | undefined;
 		let token: string | undefined;
 		try {
@@ -111,13 +123,13 @@ export class AddressCalls {
 			const client = await endpoint.client();
 			if (question.token === undefined) refuseIfClosed();
 			this.#calls.add(call);
-			release = heartbeat?.hold(call);
+			release = heartbeat.hold(call);
 			const common = { ctx: call, ...(token && { token }) };
 			const [response, body] = (await sendWithDeadline({ clock, call, timeoutMs, signal }, () =>
 				question.send(client, common),
 			)) as ConsulAnswer;
 			const value = question.read(response, body);
-			if (isProof && !isHeld) heartbeat?.answered(startedAtMs);
+			if (isProof && !isHeld) heartbeat.answered(startedAtMs);
 			if (await endpoint.isMultiplexed()) room.multiplexed(number);
 			health.succeeded(startedAtMs, response);
 			return value;
@@ -139,6 +151,15 @@ export class AddressCalls {
 		}
 		return this.ask(number, ask, question, signal, true);
 	}
+}
+
+/** The datacenter that a call names; undefined for the address's own. */
+export function datacenterIn({ dc }: ConsulParameters): string | undefined {
+	return typeof dc === 'string' ? dc : undefined;
+}
+
+function placeOf(number: number, datacenter: string | undefined): string {
+	return datacenter === undefined ? String(number) : `${number} ${datacenter}`;
 }
 
 function isOurs({ code }: SpockError): boolean {

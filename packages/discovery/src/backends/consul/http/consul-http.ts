@@ -1,5 +1,12 @@
 import { type BackendStatus, SpockError } from '@spock/protocol';
-import { type Clock, durationMsOption, integerOption, oneOfOption, systemClock } from '@spock/protocol/internal';
+import {
+	ageClockOf,
+	type Clock,
+	durationMsOption,
+	integerOption,
+	oneOfOption,
+	systemClock,
+} from '@spock/protocol/internal';
 
 import type { AnswerMeta } from '../../../foundation/backend.ts';
 import type { FetchAnswer } from '../../../watch/watch-loop.ts';
@@ -14,7 +21,7 @@ import {
 	DEFAULT_CONSUL_WAIT_MS,
 } from '../client/consul-options.ts';
 import { probeLeader } from '../client/consul-probe.ts';
-import { type AddressAsk, AddressCalls } from './address-calls.ts';
+import { type AddressAsk, AddressCalls, datacenterIn } from './address-calls.ts';
 import { AddressChoice } from './address-choice.ts';
 import { AgentLimits } from './agent-limits.ts';
 import { ConsulHealth } from './consul-health.ts';
@@ -183,12 +190,14 @@ export class ConsulHttp {
 	): (index: number, signal: AbortSignal) => Promise<A> {
 		const { parameters = {} } = question;
 		const isCached = parameters['cached'] !== undefined;
+		const datacenter = datacenterIn(parameters);
 		const waitMs = this.#waitMs;
+		const ages = ageClockOf(this.clock);
 		let origin: number | undefined;
 		/** `isAgain`: of all that a caller is served nothing was confirmed since the wait before it. */
 		const query = async (index: number, signal: AbortSignal, isAgain: boolean): Promise<A> => {
 			const place = placeNow?.();
-			let askedAtMs = this.clock.now();
+			let askedAtMs = ages.now();
 			let isHeld = false;
 			let furtherUntilMs = isAgain ? askedAtMs + FURTHER_MS : undefined;
 			const ask = (number: number, addressesLeft: number): AddressAsk => {
@@ -196,17 +205,18 @@ export class ConsulHttp {
 				const isFirst = origin === undefined;
 				// Whoever is asked last is who answers, because a failure asks the next one.
 				origin = number;
-				askedAtMs = this.clock.now();
+				askedAtMs = ages.now();
+				const nowMs = this.clock.now();
 				// What is held at an address that is late would say nothing of how old it is.
-				const canHold = index > 0 && isOrigin && this.#calls.isTimely(number);
+				const canHold = index > 0 && isOrigin && this.#calls.isTimely(number, datacenter);
 				isHeld = canHold && (placeNow === undefined ? this.#room.enter(number) : place?.number === number);
-				if (addressesLeft < this.#endpoints.length) furtherUntilMs ??= askedAtMs + FURTHER_MS;
-				const timeoutMs = furtherUntilMs === undefined ? CALL_MS : shareOf(furtherUntilMs - askedAtMs, addressesLeft);
+				if (addressesLeft < this.#endpoints.length) furtherUntilMs ??= nowMs + FURTHER_MS;
+				const timeoutMs = furtherUntilMs === undefined ? CALL_MS : shareOf(furtherUntilMs - nowMs, addressesLeft);
 				if (!isHeld) {
-					const untilMs = furtherUntilMs ?? askedAtMs + CALL_MS;
+					const untilMs = furtherUntilMs ?? nowMs + CALL_MS;
 					// An answer is as old as its call, and not as the wait for that.
 					const taken = (): void => {
-						askedAtMs = this.clock.now();
+						askedAtMs = ages.now();
 					};
 					return { parameters, timeoutMs, isHeld, isProof: !isCached, turn: { isFirst, untilMs, taken } };
 				}
@@ -224,8 +234,14 @@ export class ConsulHttp {
 			const { number, value: answer } = await this.#askAny(question, first, ask, signal, ended);
 			// It goes on where it was answered, or has no place any more.
 			if (place?.move(number) === false) place.release();
-			const isEarly = isHeld && this.clock.now() - askedAtMs < waitMs;
-			const full = { ...answer, meta: this.#metaOf(answer, number, isHeld ? 0 : this.clock.now() - askedAtMs) };
+			const readAtMs = ages.now();
+			const isEarly = isHeld && readAtMs - askedAtMs < waitMs;
+			// What was held may be older than its last byte was read: it may have waited for this process.
+			const sentAtMs = isHeld ? Math.max(askedAtMs, ages.sentAtMs()) : askedAtMs;
+			const full = {
+				...answer,
+				meta: this.#metaOf(answer, readAtMs - sentAtMs, this.#calls.isTimely(number, datacenter)),
+			};
 			return isEarly && answer.index <= index ? { ...full, isAbandoned: true } : full;
 		};
 		return (index, signal) =>
@@ -237,12 +253,12 @@ export class ConsulHttp {
 	}
 
 	/** An answer is as old as the call for it, and what an address that is late has held says nothing of how old it is. */
-	#metaOf({ meta }: FetchAnswer<unknown>, number: number, tookMs: number): AnswerMeta {
+	#metaOf({ meta }: FetchAnswer<unknown>, tookMs: number, isTimely: boolean): AnswerMeta {
 		const ageMs = (meta?.ageMs ?? 0) + tookMs;
 		return {
 			...meta,
 			ageMs,
-			...((!this.#calls.isTimely(number) || ageMs > LIVE_AGE_MS_MAX) && { isUnconfirmed: true }),
+			...((!isTimely || ageMs > LIVE_AGE_MS_MAX) && { isUnconfirmed: true }),
 		};
 	}
 
@@ -260,6 +276,11 @@ export class ConsulHttp {
 	readParameters(datacenter?: string): Record<string, string> {
 		const { consistency = DEFAULT_CONSUL_CONSISTENCY } = this.#options;
 		return { ...(consistency !== 'default' && { [consistency]: '' }), ...this.placeParameters(datacenter) };
+	}
+
+	/** Resolves if the address that is asked first knows a leader; rejects otherwise. */
+	knowsLeader(): Promise<void> {
+		return probeLeader(this.#endpoints[this.#choice.number] as ConsulEndpoint, this.clock);
 	}
 
 	/** How Consul was when it was asked last. */

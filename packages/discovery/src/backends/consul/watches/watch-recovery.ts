@@ -1,11 +1,14 @@
 import type { SpockError } from '@spock/protocol';
-import type { Clock, Random, TimerHandle } from '@spock/protocol/internal';
+import { Backoff, type Clock, type Random, type TimerHandle } from '@spock/protocol/internal';
 
 import type { BackendWatch } from '../../../foundation/backend.ts';
 import { WatchLoop, type WatchLoopOptions } from '../../../watch/watch-loop.ts';
 
 /** While every watch fails, one of them tries again at the latest after this. */
 const TRY_MS_MAX = 1000;
+/** While what some watch was given is not confirmed: how often it is looked whether there is a leader, and asked again where that did not help. */
+const LOOK_MS_MIN = 1000;
+const LOOK_MS_MAX = 10_000;
 /** How seldom the back-offs are ended because somebody was answered. */
 const WAKE_MS_MIN = 1000;
 
@@ -34,13 +37,23 @@ export class WatchRecovery {
 	readonly #clock: Clock;
 	readonly #random: Random | undefined;
 	readonly #emptied: () => void;
+	readonly #look: () => Promise<void>;
+	readonly #looks: Backoff;
+	#lookTimer: TimerHandle | undefined;
 	/** In the order in which they are tried. */
 	readonly #members = new Set<Member>();
 	#timer: TimerHandle | undefined;
 	#wokenAtMs = Number.NEGATIVE_INFINITY;
 
-	/** `emptied` is told when the last watch was stopped. */
-	constructor(clock: Clock, random: Random | undefined, emptied: () => void = () => undefined) {
+	/** `emptied` is called when the last watch was stopped. `look` resolves if there is a leader; it must settle. */
+	constructor(
+		clock: Clock,
+		random: Random | undefined,
+		emptied: () => void = () => undefined,
+		look: () => Promise<void> = () => Promise.resolve(),
+	) {
+		this.#look = look;
+		this.#looks = new Backoff({ delayMsMin: LOOK_MS_MIN, delayMsMax: LOOK_MS_MAX, ...(random && { random }) });
 		this.#emptied = emptied;
 		this.#clock = clock;
 		this.#random = random;
@@ -57,6 +70,7 @@ export class WatchRecovery {
 				member.isUnconfirmed = meta?.isUnconfirmed === true;
 				options.answered(value, meta);
 				this.#answered(wasFailing);
+				if (member.isUnconfirmed) this.#lookLater();
 			},
 			failed: (error) => {
 				member.error = error;
@@ -96,8 +110,45 @@ export class WatchRecovery {
 		for (const { loop, error, isUnconfirmed } of this.#members) if (isUnconfirmed && error === undefined) loop.reread();
 	}
 
+	/** A server that has lost the leader ends nothing that it holds when there is one again. */
+	#lookLater(): void {
+		if (this.#lookTimer !== undefined) return;
+		if (!this.#isSomeUnconfirmed()) {
+			this.#looks.reset();
+			return;
+		}
+		const again = (): void => {
+			this.#lookTimer = undefined;
+			this.#lookLater();
+		};
+		this.#lookTimer = this.#clock.setTimeout(() => {
+			if (!this.#isSomeUnconfirmed()) return again();
+			this.#look().then(
+				() => {
+					if (this.#lookTimer === undefined) return;
+					this.confirm();
+					again();
+				},
+				() => {
+					if (this.#lookTimer === undefined) return;
+					// Not for want of an answer to what was asked: it is looked again soon.
+					this.#looks.reset();
+					again();
+				},
+			);
+		}, this.#looks.next());
+		this.#lookTimer.unref?.();
+	}
+
+	#isSomeUnconfirmed(): boolean {
+		return [...this.#members].some(({ error, isUnconfirmed }) => isUnconfirmed && error === undefined);
+	}
+
 	/** Ends what is planned; the watches end by themselves. */
 	stop(): void {
+		this.#clock.clearTimeout(this.#lookTimer);
+		this.#lookTimer = undefined;
+		this.#looks.reset();
 		this.#clock.clearTimeout(this.#timer);
 		this.#timer = undefined;
 	}

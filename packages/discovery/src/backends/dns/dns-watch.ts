@@ -28,6 +28,8 @@ export class DnsWatch implements BackendWatch {
 	readonly #backoff: Backoff;
 	readonly #stopped = new AbortController();
 	#timer: TimerHandle | undefined;
+	/** True while it waits to ask again after a failure. */
+	#isBackingOff = false;
 	#instances: readonly ServiceInstance[] | undefined;
 
 	constructor(options: DnsWatchOptions) {
@@ -39,11 +41,19 @@ export class DnsWatch implements BackendWatch {
 	/** Asks for the first time. */
 	start(): void {
 		const { resolve, clock } = this.#options;
+		this.#isBackingOff = false;
 		const askedAtMs = clock.now();
 		resolve(this.#stopped.signal).then(
 			(round) => this.#answered(round, clock.now() - askedAtMs),
 			(reason: unknown) => this.#failed(SpockError.from(reason)),
 		);
+	}
+
+	/** Callers wait: ends a back-off. */
+	retry(): void {
+		if (!this.#isBackingOff || this.#stopped.signal.aborted) return;
+		this.#options.clock.clearTimeout(this.#timer);
+		this.start();
 	}
 
 	stop(): void {
@@ -66,7 +76,10 @@ export class DnsWatch implements BackendWatch {
 	#failed(error: SpockError): void {
 		if (this.#stopped.signal.aborted) return;
 		// DNS cannot express such a query, now or later; any other failure may pass.
-		if (error.code !== 'BAD_REQUEST') this.#again(this.#backoff.next());
+		if (error.code !== 'BAD_REQUEST') {
+			this.#isBackingOff = true;
+			this.#again(this.#backoff.next());
+		}
 		this.#options.observer.failed(error);
 	}
 

@@ -60,6 +60,10 @@ export interface Upstream extends ServiceSource {
 	verifyService(query: ServiceQuery, options: CallOptions): Promise<ServiceSnapshot>;
 	/** The same of a key. */
 	verifyKey(query: KeyQuery, options: CallOptions): Promise<KeySnapshot>;
+	/** Callers wait for this service, whose subscription was refused: asks for it now, and not after the back-off. */
+	retryService(query: ServiceQuery): void;
+	/** The same of a key. */
+	retryKey(query: KeyQuery): void;
 	/** True while a sidecar is connected to that has answered hello. */
 	readonly isReady: boolean;
 	/** False while it is an older one on another machine, whose times are by a clock that may differ. */
@@ -119,6 +123,14 @@ class UpstreamSource extends RemoteSource implements Upstream {
 
 	verifyKey(query: KeyQuery, options: CallOptions): Promise<KeySnapshot> {
 		return this.keys.reader.fetch(query, { ...options, maxAgeMs: 0 });
+	}
+
+	retryService(query: ServiceQuery): void {
+		this.services.retry(query);
+	}
+
+	retryKey(query: KeyQuery): void {
+		this.keys.retry(query);
 	}
 
 	get isReady(): boolean {

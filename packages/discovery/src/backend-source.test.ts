@@ -48,8 +48,15 @@ describe('an outage', () => {
 		expect(source.peek(query)).toBeDefined();
 		await clock.advance(1);
 		expect(source.peek(query)).toBeUndefined();
-		await expect(source.get(query)).rejects.toMatchObject({ code: 'UNAVAILABLE', cause: refused });
+		const late = expect(source.get(query, { timeoutMs: 100 })).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+			cause: refused,
+		});
+		const patient = source.get(query, { timeoutMs: 200 });
+		await clock.advance(100);
+		await late;
 		last().answered(A);
+		expect(await patient).toMatchObject({ source: 'live' });
 		expect(source.peek(query)).toMatchObject({ source: 'live' });
 	});
 

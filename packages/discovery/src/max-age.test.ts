@@ -1,8 +1,8 @@
-import type { SpockError } from '@spock/protocol';
+import { SpockError } from '@spock/protocol';
 import { settle } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
-
 import { A, B, createSource, instance, query, recorder, refused } from '../test/fake-backend-source.ts';
+import type { BackendObserver } from './foundation/backend.ts';
 
 /** A source that has served A for this long without another word of the registry. */
 async function quietFor(ms: number, options: Parameters<typeof createSource>[0] = {}) {
@@ -44,37 +44,62 @@ describe('maxAgeMs', () => {
 		expect((await asked).instances).toBe(B);
 	});
 
-	it('a registry that fails, or says nothing in time: UNAVAILABLE with the age and the limit', async () => {
-		const failing = await quietFor(5001);
-		const asked = failing.source.get(query, { maxAgeMs: 5000 });
-		failing.last().failed(refused);
-		const expected = {
-			code: 'UNAVAILABLE',
-			retryable: true,
-			details: { service: 'barista', ageMs: 5001, maxAgeMs: 5000 },
-		};
-		await expect(asked).rejects.toMatchObject({ ...expected, cause: refused });
+	it.each([
+		['fails', (last) => last().failed(refused), { cause: refused }],
+		['says nothing in time', () => undefined, {}],
+	] as const satisfies readonly (readonly [string, (last: () => BackendObserver) => void, object])[])(
+		'a registry that %s: UNAVAILABLE at the deadline with the age and the limit',
+		async (_how, act, more) => {
+			const { source, last, clock } = await quietFor(5001);
+			let error: SpockError | undefined;
+			source.get(query, { maxAgeMs: 5000, timeoutMs: 300 }).catch((reason: SpockError) => {
+				error = reason;
+			});
+			act(last);
+			await clock.advance(299);
+			expect(error).toBeUndefined();
+			await clock.advance(1);
+			const details = { service: 'barista', ageMs: 5301, maxAgeMs: 5000 };
+			expect(error).toMatchObject({ code: 'UNAVAILABLE', retryable: true, details, ...more });
+		},
+	);
 
-		const silent = await quietFor(5001);
-		let error: SpockError | undefined;
-		silent.source.get(query, { maxAgeMs: 5000, timeoutMs: 300 }).catch((reason: SpockError) => {
-			error = reason;
-		});
-		await silent.clock.advance(300);
-		expect(error).toMatchObject({ ...expected, details: { service: 'barista', ageMs: 5301, maxAgeMs: 5000 } });
+	it('a registry that fails and answers before the deadline is waited for', async () => {
+		const { source, last, clock } = await quietFor(5001);
+		const verified = source.get(query, { maxAgeMs: 5000 });
+		last().failed(refused);
+		const later = source.get(query, { maxAgeMs: 5000 });
+		await clock.advance(1000);
+		last().failed(refused);
+		await clock.advance(1000);
+		last().answered(B);
+		for (const answer of [await verified, await later]) {
+			expect(answer).toMatchObject({ source: 'live', instances: B, verifiedAt: clock.wallNow() });
+		}
 	});
 
-	it('in an outage what is young enough is served; what is not is refused at once, and the registry is left in peace', async () => {
+	it('a registry that refuses is not waited for', async () => {
+		const { source, last } = await quietFor(5001);
+		const asked = source.get(query, { maxAgeMs: 5000 });
+		const denied = new SpockError('ACL_DENIED', 'no');
+		last().failed(denied);
+		await expect(asked).rejects.toMatchObject({ code: 'UNAVAILABLE', cause: denied });
+		await expect(source.get(query, { maxAgeMs: 5000 })).rejects.toMatchObject({ cause: denied });
+	});
+
+	it('in an outage what is young enough is served; what is not is refused at the deadline, and the registry is left in peace', async () => {
 		const { source, last, clock, watching } = await quietFor(1000);
 		last().failed(refused);
 		expect(await source.get(query, { maxAgeMs: 5000 })).toMatchObject({ source: 'last-known-good', ageMs: 1000 });
 		await clock.advance(4001);
-		await expect(source.get(query, { maxAgeMs: 5000 })).rejects.toMatchObject({
+		const late = expect(source.get(query, { maxAgeMs: 5000, timeoutMs: 100 })).rejects.toMatchObject({
 			code: 'UNAVAILABLE',
-			details: { ageMs: 5001, maxAgeMs: 5000 },
+			details: { ageMs: 5101, maxAgeMs: 5000 },
 			cause: refused,
 		});
 		expect(await source.get(query)).toMatchObject({ source: 'last-known-good', ageMs: 5001 });
+		await clock.advance(100);
+		await late;
 		expect(watching).toHaveLength(1);
 	});
 
@@ -138,7 +163,11 @@ describe('maxAgeMs', () => {
 		last().answered([]);
 		expect(await source.get(query, { maxAgeMs: 1000 })).toMatchObject({ held: true, ageMs: 1000 });
 		await clock.advance(1);
-		await expect(source.get(query, { maxAgeMs: 1000 })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		const late = expect(source.get(query, { maxAgeMs: 1000, timeoutMs: 100 })).rejects.toMatchObject({
+			code: 'UNAVAILABLE',
+		});
+		await clock.advance(100);
+		await late;
 	});
 
 	it.each([-1, 1.5, 2 ** 31])('a maxAgeMs of %s is refused by name', async (maxAgeMs) => {

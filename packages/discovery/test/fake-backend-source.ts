@@ -12,6 +12,8 @@ export interface Watching<Q = ServiceQuery, V = readonly ServiceInstance[]> {
 	stopped: boolean;
 	/** How often it was told that somebody has asked again. */
 	uses: number;
+	/** How often a failed query was to be repeated because callers wait. */
+	retries: number;
 }
 
 /** The watches of a backend whose answers the test gives. */
@@ -29,11 +31,14 @@ export function scriptedWatches<Q, V>(): ScriptedWatches<Q, V> {
 	return {
 		watching,
 		watch: (query, observer) => {
-			const one: Watching<Q, V> = { query, observer, stopped: false, uses: 0 };
+			const one: Watching<Q, V> = { query, observer, stopped: false, uses: 0, retries: 0 };
 			watching.push(one);
 			return {
 				used: () => {
 					one.uses++;
+				},
+				retry: () => {
+					one.retries++;
 				},
 				stop: () => {
 					one.stopped = true;

@@ -293,7 +293,10 @@ export class RequestChannel implements CallOwner {
 		}
 		const call = this.#take(id);
 		if (call === undefined) this.#port.fault('late reply', `a failure of ${id}, which no call waits for`);
-		else call.reject(error);
+		else if (isOverWindow(error) && !call.traits.background && this.#narrowedQueue() !== undefined) {
+			// It was on its way when the sidecar narrowed the window, which has not begun with it.
+			this.#narrowedQueue()?.add(call);
+		} else call.reject(error);
 		this.#notifyEmptied();
 	}
 
@@ -319,6 +322,11 @@ export class RequestChannel implements CallOwner {
 		if (due.some(({ func, traits }) => func !== 'ping' || !traits.background)) this.#port.timedOut();
 		this.#notifyEmptied();
 	};
+}
+
+/** True if the sidecar has refused a call because more are in flight on the connection than its window. */
+function isOverWindow({ code, details }: SpockError): boolean {
+	return code === 'OVERLOADED' && details['inFlightMax'] !== undefined;
 }
 
 function powerOfTwoFrom(count: number): number {

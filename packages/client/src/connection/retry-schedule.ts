@@ -130,22 +130,38 @@ export function whileRefused(options: RetryOptions): RetryOptions {
 	return { clock, random, retryDelayMsMin: 100, retryDelayMsMax: 10_000, unref: true };
 }
 
-/** Subscriptions that the sidecar has refused, and when they are asked for again: all at once. */
+/** Longest delay before a subscription that callers wait for is asked for again. */
+const AWAITED_DELAY_MS_MAX = 1000;
+
+/**
+ * Subscriptions that the sidecar has refused, and when they are asked for again: all at once, and those that callers wait for sooner.
+ */
 export class RefusedSubscriptions<S> {
 	readonly #refused = new Set<S>();
 	readonly #retry: RetrySchedule;
+	readonly #awaited: RetrySchedule;
+	readonly #isAwaited: (subscription: S) => boolean;
 
-	constructor(options: ResolvedOptions, subscribe: (subscription: S) => void) {
-		this.#retry = new RetrySchedule(whileRefused(options), () => {
-			const due = [...this.#refused];
-			this.#refused.clear();
+	constructor(
+		options: ResolvedOptions,
+		subscribe: (subscription: S) => void,
+		isAwaited: (subscription: S) => boolean = () => false,
+	) {
+		const again = (isDue: (subscription: S) => boolean): void => {
+			const due = [...this.#refused].filter(isDue);
+			for (const subscription of due) this.#refused.delete(subscription);
 			for (const subscription of due) subscribe(subscription);
-		});
+		};
+		const refused = whileRefused(options);
+		this.#isAwaited = isAwaited;
+		this.#retry = new RetrySchedule(refused, () => again(() => true));
+		this.#awaited = new RetrySchedule({ ...refused, retryDelayMsMax: AWAITED_DELAY_MS_MAX }, () => again(isAwaited));
 	}
 
 	add(subscription: S, error: SpockError): void {
 		this.#refused.add(subscription);
 		this.#retry.schedule(error);
+		if (this.#isAwaited(subscription)) this.#awaited.schedule(error);
 	}
 
 	/** True if it was one of them: the caller then asks for it. */
@@ -155,12 +171,15 @@ export class RefusedSubscriptions<S> {
 
 	/** A subscription was made: once none is refused, delays start afresh. */
 	accepted(): void {
-		if (this.#refused.size === 0) this.#retry.reset();
+		if (this.#refused.size > 0) return;
+		this.#retry.reset();
+		this.#awaited.reset();
 	}
 
 	/** Forgets all of them. */
 	clear(): void {
 		this.#retry.cancel();
+		this.#awaited.cancel();
 		this.#refused.clear();
 	}
 }

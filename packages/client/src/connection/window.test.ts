@@ -1,4 +1,4 @@
-import { type FakeSidecar, HOLD_PING, settle } from '@spock/testkit';
+import { type FakeSidecar, HOLD_PING, settle, wireError } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { simulate } from '../../test/simulated-client.ts';
@@ -25,6 +25,23 @@ describe('window', () => {
 			await settle();
 		}
 		expect(await Promise.all([before, ...later])).toEqual([0, 1, 2, 3]);
+		await diplomat.close();
+	});
+
+	it('a call that was on its way when it was narrowed waits for room, and is not OVERLOADED', async () => {
+		const { diplomat, sidecar } = await simulate({}, HOLD_PING);
+		const calls = [0, 1, 2].map((value) => diplomat.request('ping', value));
+		await settle();
+		sidecar.connection.push('window', { inFlightMax: 2 });
+		const { id = -1 } = sidecar.requestsOf('ping')[2] ?? {};
+		sidecar.connection.fail(id, { ...wireError('OVERLOADED', true), details: { inFlightMax: 2 } });
+		await settle();
+		expect(diplomat.status()).toMatchObject({ inFlight: 2, waiting: 1 });
+		answerNext(sidecar, 0);
+		await settle();
+		answerNext(sidecar, 1);
+		answerNext(sidecar, 3);
+		expect(await Promise.all(calls)).toEqual([0, 1, 2]);
 		await diplomat.close();
 	});
 

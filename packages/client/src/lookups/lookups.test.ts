@@ -198,8 +198,8 @@ describe('lookups', () => {
 		await diplomat.close();
 	});
 
-	it('a sidecar that is not ready says so to who waits, and is asked again for who watches', async () => {
-		let refusals = 2;
+	it('a sidecar that is not ready is asked again, for calls within their deadlines, whose reason it is, and for watches', async () => {
+		let refusals = 5;
 		const { diplomat, sidecar, clock } = await simulate(
 			{},
 			{
@@ -208,8 +208,12 @@ describe('lookups', () => {
 			},
 		);
 		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
-		await expect(diplomat.getService('barista')).rejects.toMatchObject({ code: 'NOT_READY' });
-		await clock.advance(20_000);
+		const late = expect(diplomat.getService('barista', { timeoutMs: 50 })).rejects.toMatchObject({ code: 'NOT_READY' });
+		const patient = diplomat.getService('barista');
+		await clock.advance(50);
+		await late;
+		await clock.advance(4000);
+		expect(await patient).toMatchObject({ host: '10.0.0.1' });
 		expect(diplomat.pick('barista')?.host).toBe('10.0.0.1');
 		await diplomat.close();
 	});

@@ -93,7 +93,7 @@ describe('maxAgeMs of a lookup', () => {
 		});
 	});
 
-	it('while the sidecar is away what is young enough is served, and what is older is UNAVAILABLE at once', async () => {
+	it('while the sidecar is away what is young enough is served, and what is older is UNAVAILABLE at the deadline', async () => {
 		const { diplomat, sidecar, network, clock } = await knowing(1000);
 		network.failsWith = 'ECONNREFUSED';
 		sidecar.connection.drop();
@@ -101,10 +101,27 @@ describe('maxAgeMs of a lookup', () => {
 		expect(await diplomat.getService('barista', { maxAgeMs: 5000 })).toMatchObject({ stale: true });
 		await clock.advance(4001);
 		const refusal = { code: 'UNAVAILABLE', details: { service: 'barista', ageMs: 5001, maxAgeMs: 5000 } };
-		await expect(diplomat.getService('barista', { maxAgeMs: 5000 })).rejects.toMatchObject(refusal);
-		await expect(diplomat.getInstances('barista', { maxAgeMs: 5000 })).rejects.toMatchObject(refusal);
+		const asked = { maxAgeMs: 5000, timeoutMs: 100 };
+		const late = [diplomat.getService('barista', asked), diplomat.getInstances('barista', asked)].map((one) =>
+			expect(one).rejects.toMatchObject(refusal),
+		);
 		expect(diplomat.pick('barista', { maxAgeMs: 5000 })).toBeUndefined();
 		expect(await diplomat.getService('barista')).toMatchObject({ stale: true, ageMs: 5001 });
+		await clock.advance(100);
+		await Promise.all(late);
+	});
+
+	it('a sidecar that is away and back before the deadline is waited for', async () => {
+		const { diplomat, sidecar, network, clock } = await knowing(5001);
+		network.failsWith = 'ECONNREFUSED';
+		sidecar.connection.drop();
+		await settle();
+		const asked = diplomat.getInstances('barista', { maxAgeMs: 5000 });
+		await clock.advance(1000);
+		network.failsWith = undefined;
+		sidecar.publish({ ...fakeSnapshot('barista', 2, ['10.0.0.9:81']), verifiedAt: clock.wallNow() + 2000 });
+		await clock.advance(2000);
+		expect((await asked).instances).toMatchObject([{ port: 81 }]);
 	});
 
 	it('goes with every question over the wire; a sidecar that knows nothing of it is not believed beyond it', async () => {

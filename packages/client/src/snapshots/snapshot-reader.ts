@@ -97,7 +97,6 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		const { noun, nameOf } = this.#kind;
 		const tooOld = tooOldError(noun, nameOf(stored.query), stored.knownAgeMs(), maxAgeMs);
 		const { session } = this.#feed;
-		if (session === undefined && this.#standIn === undefined) throw tooOld;
 		if (session === undefined) return this.#fetchWhenBack(stored, options, tooOld);
 		const snapshot = await this.fetch(stored.query, options);
 		this.#feed.verify(stored, snapshot, session);
@@ -192,12 +191,14 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		}
 	}
 
-	/** TIMEOUT, with the reason as far as the connection knows it. */
+	/** Why no snapshot came in time: what the sidecar has said, or TIMEOUT with the reason as far as the connection knows it. */
 	#noSnapshotError(stored: StoredSnapshot<Q, S>, timeoutMs: number): SpockError {
 		const { connection } = this.#port;
 		const { noun } = this.#kind;
 		const name = this.#kind.nameOf(stored.query);
 		const isReady = connection.state === 'ready';
+		// The sidecar has said why.
+		if (isReady && stored.error !== undefined) return stored.error;
 		const why = isReady ? `; ${silentSidecarHint(this.#options.address)}` : `, because ${connection.whyNotReady()}`;
 		const message = `no snapshot of ${JSON.stringify(name)} came within ${timeoutMs} ms${why}`;
 		const timeout = new SpockError('TIMEOUT', message, { details: { [noun]: name, timeoutMs } });

@@ -6,7 +6,7 @@ import {
 	type SpockError,
 	tooOldError,
 } from '@spock/protocol';
-import { type AgeClock, ageClockOf, type Clock } from '@spock/protocol/internal';
+import { type AgeClock, ageClockOf, type Clock, isFinal } from '@spock/protocol/internal';
 import { Waiters } from '../calls/waiters.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
 
@@ -49,6 +49,11 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		this.#clock = clock;
 		this.#ages = ageClockOf(clock);
 		this.waiters = new Waiters(clock, unref);
+	}
+
+	/** Why there is no snapshot, as far as a source has reported it; undefined once there is one. */
+	get error(): SpockError | undefined {
+		return this.#error;
 	}
 
 	get isInUse(): boolean {
@@ -107,11 +112,11 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		this.report(error);
 	}
 
-	/** As `fail`, but present observers are not notified. */
+	/** As `fail`, but present observers are not notified. Calls go on waiting, unless the failure is final. */
 	refuse(error: SpockError): void {
 		if (this.current !== undefined) return;
 		this.#error = error;
-		this.waiters.rejectAll(error);
+		if (isFinal(error)) this.waiters.rejectAll(error);
 	}
 
 	/** As `fail`, but calls continue to wait. */

@@ -25,15 +25,35 @@ describe('a subscription', () => {
 
 	it('that was refused is asked for again at once for somebody who asks now', async () => {
 		let isReady = false;
-		const { diplomat, sidecar } = await simulate(
+		const { diplomat, sidecar, clock } = await simulate(
 			{},
 			watching(() => (isReady ? undefined : { error: wireError('NOT_READY', true) })),
 		);
 		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
-		await expect(diplomat.getInstances('barista')).rejects.toMatchObject({ code: 'NOT_READY' });
+		const late = expect(diplomat.getInstances('barista', { timeoutMs: 50 })).rejects.toMatchObject({
+			code: 'NOT_READY',
+		});
+		await clock.advance(50);
+		await late;
 		isReady = true;
+		const before = sidecar.requestsOf('watchService').length;
 		expect(await diplomat.getInstances('barista')).toMatchObject({ revision: 1 });
-		expect(sidecar.requestsOf('watchService')).toHaveLength(2);
+		expect(sidecar.requestsOf('watchService')).toHaveLength(before + 1);
+		await diplomat.close();
+	});
+
+	it('that is refused is asked for again at least each second while a caller waits', async () => {
+		let isReady = false;
+		const { diplomat, sidecar, clock } = await simulate(
+			{},
+			watching(() => (isReady ? undefined : { error: wireError('OVERLOADED', true) })),
+		);
+		sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
+		const asked = diplomat.getInstances('barista', { timeoutMs: 60_000 });
+		await clock.advance(50_000);
+		isReady = true;
+		await clock.advance(1000);
+		expect(await asked).toMatchObject({ revision: 1 });
 		await diplomat.close();
 	});
 

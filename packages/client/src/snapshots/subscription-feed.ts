@@ -71,7 +71,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		this.store = new SnapshotStore(kind, this, options);
 		this.reader = new SnapshotReader(kind, port, options, this, standIn);
 		const again = (subscription: Subscription<Q, S>): void => this.#subscribe(subscription, kind.subscribedAgain);
-		this.#refused = new RefusedSubscriptions(options, again);
+		this.#refused = new RefusedSubscriptions(options, again, ({ stored }) => stored.waiters.count > 0);
 		this.#unread = new RefusedSubscriptions(options, again);
 	}
 
@@ -103,6 +103,12 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 
 	get session(): Session | undefined {
 		return this.#session;
+	}
+
+	/** The same for a query that a caller of this client's owner waits for. */
+	retry(query: Q): void {
+		const stored = this.store.find(query);
+		if (stored !== undefined) this.hurry(stored);
 	}
 
 	/** Subscribes now instead of at the next attempt after a refusal. */
@@ -310,7 +316,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		if (error.code === 'DISCONNECTED' || error.code === 'CLOSED') return;
 		subscription.session = undefined;
 		this.#markStale(subscription, this.#ages.now());
-		// The stand-in may still answer what the sidecar refuses: observers stay, waiting calls are rejected.
+		// The stand-in may still answer what the sidecar refuses: observers stay.
 		if (this.#standIn?.feeds(subscription.stored) === true) subscription.stored.refuse(error);
 		else subscription.stored.fail(error);
 		this.#refused.add(subscription, error);

@@ -22,6 +22,27 @@ describe('a fallback', () => {
 		expect([observers.size, clock.pendingTimers]).toEqual([0, 0]);
 	});
 
+	it('is asked at once for a further service while the sidecar has been away for its time', async () => {
+		const { source, observers } = scriptedSource();
+		const options = { fallback: source, fallbackAfterMs: 4000 };
+		const { diplomat, clock, sidecar, network } = await simulate(options);
+		network.failsWith = 'ECONNREFUSED';
+		sidecar.connection.drop();
+		await clock.advance(3000);
+		const first = diplomat.getInstances('barista');
+		await clock.advance(999);
+		expect(observers.size).toBe(0);
+		await clock.advance(1);
+		for (const observer of observers) observer.next(fakeSnapshot('barista', 1, ['10.9.9.9:80']));
+		expect(await first).toMatchObject({ service: 'barista' });
+		observers.clear();
+		const second = diplomat.getInstances('roaster');
+		await clock.advance(0);
+		for (const observer of observers) observer.next(fakeSnapshot('roaster', 1, ['10.9.9.9:81']));
+		expect(await second).toMatchObject({ service: 'roaster' });
+		await diplomat.close();
+	});
+
 	it('is never asked while there is a connection, however long the sidecar takes; but when it is lost meanwhile', async () => {
 		const { source, observers } = scriptedSource();
 		const hold = {
@@ -250,8 +271,11 @@ describe('a fallback', () => {
 		network.failsWith = undefined;
 		await clock.advance(DEFAULT_FALLBACK_AFTER_MS - 1);
 		expect([diplomat.status().state, observers.size]).toEqual(['ready', 0]);
-		await expect(diplomat.getInstances('barista')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-		await expect(diplomat.getService('barista')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		const late = [diplomat.getInstances('barista'), diplomat.getService('barista')].map((one) =>
+			expect(one).rejects.toMatchObject({ code: 'UNAVAILABLE' }),
+		);
+		await clock.advance(DEFAULT_TIMEOUT_MS);
+		await Promise.all(late);
 		expect(diplomat.pick('barista')).toBeUndefined();
 		await diplomat.close();
 	});

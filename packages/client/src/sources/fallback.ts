@@ -37,6 +37,8 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 	readonly #make: ServiceSource | (() => ServiceSource);
 	readonly #orphans = new Map<StoredService, Orphan>();
 	readonly #check: OneTimer;
+	/** Since when there has been no connection; undefined while there is one. */
+	#awaySinceMs: number | undefined;
 	#source: ServiceSource | undefined;
 	#closing: Promise<void> | undefined;
 
@@ -51,6 +53,7 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 		this.#make = fallback;
 		if (typeof fallback !== 'function') this.#source = checkSource(fallback);
 		this.#check = new OneTimer(options.clock, () => this.#standIn());
+		this.#awaySinceMs = options.clock.now();
 	}
 
 	get isAway(): boolean {
@@ -64,7 +67,19 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 
 	start(stored: StoredService): void {
 		this.#orphans.set(stored, { watch: undefined, error: undefined });
-		this.#check.arm(this.#options.fallbackAfterMs);
+		this.#arm();
+	}
+
+	/** The sidecar has answered hello. */
+	adopted(): void {
+		this.#awaySinceMs = undefined;
+	}
+
+	/** The connection to the sidecar was lost: it counts as away from now on. */
+	lost(): void {
+		this.#awaySinceMs = this.#options.clock.now();
+		this.#check.cancel();
+		if (this.#isOneWaiting) this.#arm();
 	}
 
 	stop(stored: StoredService): void {
@@ -126,8 +141,19 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 		for (const [stored, orphan] of [...this.#orphans]) {
 			if (this.isAway && orphan.watch === undefined && this.#orphans.has(stored)) this.#watch(stored, orphan);
 		}
-		const isOneWaiting = [...this.#orphans.values()].some(({ watch }) => watch === undefined);
-		if (isOneWaiting) this.#check.arm(this.#options.fallbackAfterMs);
+		// The source cannot be made, or the sidecar is back.
+		if (this.#isOneWaiting) this.#check.arm(this.#options.fallbackAfterMs);
+	}
+
+	get #isOneWaiting(): boolean {
+		return [...this.#orphans.values()].some(({ watch }) => watch === undefined);
+	}
+
+	/** While the sidecar is away no query waits longer than until it has been away for its time. */
+	#arm(): void {
+		const { clock, fallbackAfterMs } = this.#options;
+		const awayMs = this.#awaySinceMs === undefined ? 0 : clock.now() - this.#awaySinceMs;
+		this.#check.arm(Math.max(0, fallbackAfterMs - awayMs));
 	}
 
 	#watch(stored: StoredService, orphan: Orphan): void {

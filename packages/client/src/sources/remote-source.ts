@@ -110,6 +110,7 @@ export class RemoteSource implements ServiceSource, ConnectionListener {
 
 	adopted(session: Session): void {
 		this.pushes = session.greeting?.pushes === true;
+		this.fallback?.adopted();
 		this.services.adopted(session);
 		this.keys.adopted(session);
 		this.registrar.adopted(session);
@@ -120,6 +121,7 @@ export class RemoteSource implements ServiceSource, ConnectionListener {
 	lost(verifiedAtMs: number): void {
 		this.#session = undefined;
 		for (const extension of this.#extensions) extension.lost();
+		this.fallback?.lost();
 		this.services.lost(verifiedAtMs);
 		this.keys.lost(verifiedAtMs);
 		this.registrar.lost('the connection to the sidecar was lost');

@@ -109,10 +109,45 @@ describe('reading', () => {
 		expect(clock.pendingTimers).toBe(0);
 	});
 
-	it('a failure before any answer rejects whoever waits at once; the next read too; then an answer heals it', async () => {
+	it('a failure before any answer lets reads wait until their deadlines, and is then their reason', async () => {
+		const { source, last, clock } = createSource({ firstAnswerMs: 300 });
+		const read = source.get(query, { timeoutMs: 100 });
+		const failure = expect(read).rejects.toBe(refused);
+		last().failed(refused);
+		const patient = source.get(query);
+		await clock.advance(100);
+		await failure;
+		last().failed(refused);
+		await clock.advance(100);
+		last().answered(A);
+		expect((await patient).instances).toBe(A);
+		await source.close();
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('while reads wait, a query that has failed is repeated each second, whatever its back-off', async () => {
+		const { source, last, clock, watching } = createSource();
+		const read = expect(source.get(query, { timeoutMs: 2500 })).rejects.toBe(refused);
+		last().failed(refused);
+		await clock.advance(2500);
+		await read;
+		expect(watching[0]?.retries).toBe(3);
+		const second = source.get(query, { timeoutMs: 2500 });
+		await clock.advance(500);
+		expect(watching[0]?.retries).toBe(4);
+		last().answered(A);
+		await second;
+		await clock.advance(5000);
+		expect(watching[0]?.retries).toBe(4);
+	});
+
+	it.each([
+		new SpockError('ACL_DENIED', 'no'),
+		new SpockError('BAD_REQUEST', 'no such filter'),
+		new SpockError('UNAVAILABLE', 'no such datacenter', { details: { isRefused: true } }),
+	])('a final failure before any answer rejects reads at once: $message', async (denied) => {
 		const { source, last } = createSource();
 		const read = source.get(query);
-		const denied = new SpockError('ACL_DENIED', 'no');
 		last().failed(denied);
 		await expect(read).rejects.toBe(denied);
 		await expect(source.get(query)).rejects.toBe(denied);

@@ -47,6 +47,16 @@ const VERIFIES_MAX = 2;
 
 type Asker = AskedBy['asker'];
 
+/** How one caller waits. */
+interface Wait {
+	/** Its whole time. */
+	readonly waitMs: number;
+	readonly endMs: number;
+	readonly signal: AbortSignal | undefined;
+	/** False for one that takes a failure for an answer. */
+	readonly isPatient: boolean;
+}
+
 /** One watch for each query, shared by all callers, with its last good answer; ended when it has no readers. */
 export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotState> implements WatchedSource<Q, S> {
 	readonly #options: AnswerCacheOptions<Q, V, S>;
@@ -80,8 +90,15 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		return entry.read();
 	}
 
-	/** The current snapshot, or the first one once it arrives; verified first if it is older than the caller accepts. */
-	async get(query: Q, options: ReadOptions = {}): Promise<S> {
+	/**
+	 * The current snapshot, or the first one once it arrives; verified first if it is older than the caller accepts. A caller waits within
+	 * its time for a registry that fails and is asked again; only a final failure ends its wait earlier.
+	 */
+	get(query: Q, options: ReadOptions = {}): Promise<S> {
+		return this.#get(query, options, true);
+	}
+
+	async #get(query: Q, options: ReadOptions, isPatient: boolean): Promise<S> {
 		const { signal, maxAgeMs, timeoutMs = this.#options.firstAnswerMs, asker } = options;
 		const waitMs = durationMsOption('timeoutMs', timeoutMs);
 		if (maxAgeMs !== undefined) integerOption('maxAgeMs', maxAgeMs, 0, TIMEOUT_MS_MAX);
@@ -91,16 +108,13 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		const isYoung = (sinceMs: number): boolean => maxAgeMs === undefined || entry.verifiedAtMs >= sinceMs - maxAgeMs;
 		const calledAtMs = ages.now();
 		const known = entry.read();
-		if (known === undefined) {
-			const refusal = entry.refusal();
-			if (refusal !== undefined) throw refusal;
-			await this.#nextAnswer(entry, waitMs, signal);
-		}
+		const wait = { waitMs, endMs: this.#options.clock.now() + waitMs, signal, isPatient };
+		if (known === undefined) await this.#firstAnswer(entry, wait);
 		// However long its reader waits; and a first answer may be old when it comes.
 		const askedMs = calledAtMs - SHARED_ASK_MS;
 		for (let verifies = 0; maxAgeMs !== undefined && verifies < VERIFIES_MAX; verifies++) {
 			if (isYoung(verifies === 0 && known !== undefined ? calledAtMs : askedMs)) break;
-			await this.#verify(entry, maxAgeMs, waitMs, signal);
+			await this.#verify(entry, maxAgeMs, wait);
 		}
 		if (maxAgeMs !== undefined && !isYoung(entry.isFresh ? askedMs : ages.now())) {
 			throw this.#tooOld(entry, maxAgeMs, entry.error);
@@ -113,7 +127,8 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 	/** Everything known of a query beyond its snapshot; waits for a first answer, and gives the reason if none comes. */
 	async inspect(query: Q, options: CallOptions & AskedBy = {}): Promise<EntryInspection<Q, V, S>> {
 		try {
-			await this.get(query, options);
+			// A person waits for the reason, and not for the registry.
+			await this.#get(query, options, false);
 		} catch (error) {
 			// The error is part of the inspection; a caller that gave up gets its own error.
 			if (!SpockError.is(error) || !EXPLAINED.has(error.code)) throw error;
@@ -287,27 +302,36 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		return true;
 	}
 
-	/** Queries the registry out of turn. Rejects with UNAVAILABLE if it does not answer. */
-	async #verify(
-		entry: CacheEntry<Q, V, S>,
-		maxAgeMs: number,
-		waitMs: number,
-		signal: AbortSignal | undefined,
-	): Promise<void> {
-		// A failing watch retries by itself, and querying more often would not help an unreachable registry.
-		if (!entry.isFresh) return;
-		const answered = this.#nextAnswer(entry, waitMs, signal);
-		entry.verify();
+	/** Waits until there is something to serve. */
+	async #firstAnswer(entry: CacheEntry<Q, V, S>, wait: Wait): Promise<void> {
+		do {
+			const refusal = wait.isPatient ? entry.finalRefusal() : entry.refusal();
+			if (refusal !== undefined) throw refusal;
+			await this.#nextAnswer(entry, wait);
+		} while (entry.read() === undefined);
+	}
+
+	/** Queries the registry out of turn, and waits until it has confirmed what is served. Rejects with UNAVAILABLE if it does not. */
+	async #verify(entry: CacheEntry<Q, V, S>, maxAgeMs: number, wait: Wait): Promise<void> {
 		try {
-			await answered;
+			do {
+				const refusal = entry.finalRefusal();
+				if (refusal !== undefined) throw refusal;
+				const answered = this.#nextAnswer(entry, wait);
+				// A failing watch retries by itself.
+				entry.verify();
+				await answered;
+			} while (!entry.isFresh);
 		} catch (error) {
 			if (SpockError.is(error, 'ABORTED') || SpockError.is(error, 'CLOSED')) throw error;
 			throw this.#tooOld(entry, maxAgeMs, error);
 		}
 	}
 
-	#nextAnswer({ query, waiters }: CacheEntry<Q, V, S>, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
-		return waiters.wait(waitMs, () => this.#notReady(query, waitMs), signal);
+	#nextAnswer(entry: CacheEntry<Q, V, S>, { waitMs, endMs, signal, isPatient }: Wait): Promise<void> {
+		const { query, waiters } = entry;
+		const tooLate = (): SpockError => entry.refusal() ?? entry.error ?? this.#notReady(query, waitMs);
+		return waiters.wait(Math.max(0, endMs - this.#options.clock.now()), tooLate, signal, isPatient);
 	}
 
 	#armSweep(): void {

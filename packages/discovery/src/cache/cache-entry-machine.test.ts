@@ -65,11 +65,11 @@ const cells: Cells = {
 		evicted: NOTHING,
 	},
 	failed: {
-		cold: 'cold: reject waiters',
-		fresh: 'stale: publish, reject waiters',
-		held: 'stale: end the hold, publish, reject waiters',
-		confirming: 'stale: end the hold, publish, reject waiters',
-		stale: 'stale: reject waiters',
+		cold: 'cold: report the failure',
+		fresh: 'stale: publish, report the failure',
+		held: 'stale: end the hold, publish, report the failure',
+		confirming: 'stale: end the hold, publish, report the failure',
+		stale: 'stale: report the failure',
 		evicted: NOTHING,
 	},
 	'stood still': {

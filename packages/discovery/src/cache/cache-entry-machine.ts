@@ -20,6 +20,7 @@ export type CacheEntryAction =
 	| 'verify'
 	| 'publish'
 	| 'settle waiters'
+	| 'report the failure'
 	| 'reject waiters'
 	| 'start the hold'
 	| 'ask anew'
@@ -39,7 +40,7 @@ export const cacheEntryMachine: MachineTable<CacheEntryState, CacheEntryEvent, C
 		'late, same': ['stale', 'verify', 'publish', 'settle waiters'],
 		'late, different': ['stale', 'verify', 'publish', 'settle waiters'],
 		emptied: ['fresh', 'verify', 'publish', 'settle waiters'],
-		failed: ['cold', 'reject waiters'],
+		failed: ['cold', 'report the failure'],
 		restored: ['stale', 'publish', 'settle waiters'],
 		idle: ['evicted', 'stop the watch'],
 		close: ['evicted', 'stop the watch', 'reject waiters'],
@@ -50,7 +51,7 @@ export const cacheEntryMachine: MachineTable<CacheEntryState, CacheEntryEvent, C
 		'late, same': ['stale', 'verify', 'publish', 'settle waiters'],
 		'late, different': ['stale', 'verify', 'publish', 'settle waiters'],
 		emptied: ['held', 'start the hold', 'publish', 'settle waiters'],
-		failed: ['stale', 'publish', 'reject waiters'],
+		failed: ['stale', 'publish', 'report the failure'],
 		'stood still': ['stale', 'publish'],
 		idle: ['evicted', 'stop the watch'],
 		close: ['evicted', 'stop the watch', 'reject waiters'],
@@ -62,7 +63,7 @@ export const cacheEntryMachine: MachineTable<CacheEntryState, CacheEntryEvent, C
 		'late, different': ['stale', 'end the hold', 'verify', 'publish', 'settle waiters'],
 		'hold due': ['confirming', 'ask anew'],
 		'hold over': ['fresh', 'end the hold', 'verify', 'publish', 'settle waiters'],
-		failed: ['stale', 'end the hold', 'publish', 'reject waiters'],
+		failed: ['stale', 'end the hold', 'publish', 'report the failure'],
 		idle: ['evicted', 'end the hold', 'stop the watch'],
 		close: ['evicted', 'end the hold', 'stop the watch', 'reject waiters'],
 	},
@@ -73,7 +74,7 @@ export const cacheEntryMachine: MachineTable<CacheEntryState, CacheEntryEvent, C
 		'late, different': ['stale', 'end the hold', 'verify', 'publish', 'settle waiters'],
 		emptied: ['fresh', 'end the hold', 'verify', 'publish', 'settle waiters'],
 		'hold over': ['fresh', 'end the hold', 'verify', 'publish', 'settle waiters'],
-		failed: ['stale', 'end the hold', 'publish', 'reject waiters'],
+		failed: ['stale', 'end the hold', 'publish', 'report the failure'],
 		idle: ['evicted', 'end the hold', 'stop the watch'],
 		close: ['evicted', 'end the hold', 'stop the watch', 'reject waiters'],
 	},
@@ -83,7 +84,7 @@ export const cacheEntryMachine: MachineTable<CacheEntryState, CacheEntryEvent, C
 		'late, same': ['stale', 'verify', 'settle waiters'],
 		'late, different': ['stale', 'verify', 'publish', 'settle waiters'],
 		emptied: ['held', 'start the hold', 'publish', 'settle waiters'],
-		failed: ['stale', 'reject waiters'],
+		failed: ['stale', 'report the failure'],
 		idle: ['evicted', 'stop the watch'],
 		close: ['evicted', 'stop the watch', 'reject waiters'],
 	},

@@ -1,5 +1,5 @@
 import { type QuestionState, type SnapshotObserver, type SnapshotState, SpockError } from '@spock/protocol';
-import { ageClockOf, STANDSTILL_MS, step } from '@spock/protocol/internal';
+import { ageClockOf, isFinal, STANDSTILL_MS, step } from '@spock/protocol/internal';
 
 import type { AnswerMeta, BackendWatch } from '../foundation/backend.ts';
 import type { EntryInspection, EntryStatus } from './answer-kind.ts';
@@ -58,9 +58,10 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		const { clock, emptyHoldMs } = context;
 		this.query = query;
 		this.#context = context;
-		this.waiters = new AnswerWaiters(clock, () => {
+		const ended = (): void => {
 			this.usedAtMs = clock.now();
-		});
+		};
+		this.waiters = new AnswerWaiters(clock, ended, () => this.#watch?.retry?.());
 		this.#served = new ServedSnapshot(query, context);
 		this.#hold = new EmptyHold(query, context);
 		this.#recheck = new EmptyRecheck(clock, emptyHoldMs, () => this.#askAgain());
@@ -152,6 +153,11 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		const message = `the last known answer for ${JSON.stringify(name)} is ${ageMs} ms old, over the limit of ${staleMaxMs} ms`;
 		const details = { [kind.noun]: name, ageMs, staleMaxMs };
 		return new SpockError('UNAVAILABLE', message, { details, cause: this.#error });
+	}
+
+	/** Why a caller need not wait; undefined if a later answer may be in time for it. */
+	finalRefusal(): SpockError | undefined {
+		return this.#error !== undefined && isFinal(this.#error) ? this.#error : undefined;
 	}
 
 	status(): EntryStatus<V> {
@@ -345,8 +351,11 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 			case 'settle waiters':
 				this.waiters.settle();
 				return;
+			case 'report the failure':
+				this.#reportFailure();
+				return;
 			case 'reject waiters':
-				this.#rejectWaiters(this.refusal() ?? this.#error);
+				if (this.#error !== undefined) this.waiters.reject(this.#error);
 				return;
 			case 'start the hold':
 				this.#hold.start(
@@ -372,9 +381,10 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		if (this.#state === 'held' || this.#state === 'confirming') this.#handle('hold over', this.#context.kind.nothing);
 	}
 
-	#rejectWaiters(error: SpockError | undefined): void {
+	#reportFailure(): void {
+		const error = this.#error;
 		if (error === undefined) return;
-		this.waiters.reject(error);
+		this.waiters.failed(error);
 		if (this.#state === 'cold') this.#served.tellError(error);
 	}
 }

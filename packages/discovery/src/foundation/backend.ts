@@ -58,6 +58,11 @@ export interface BackendWatch {
 	 * were sent last. Left out where it makes no difference.
 	 */
 	readonly used?: (() => void) | undefined;
+	/**
+	 * Callers wait for an answer to this query, which has failed: it may be sent again before its back-off ends. Called at most once a
+	 * second. Left out where a back-off is never longer than that.
+	 */
+	readonly retry?: (() => void) | undefined;
 }
 
 /** A list of services, and how old its oldest part is in milliseconds; 0 for a live list. */

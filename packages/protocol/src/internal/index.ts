@@ -32,6 +32,7 @@ export {
 	systemClock,
 	type TimerHandle,
 } from './clock.ts';
+export { isFinal } from './final-failure.ts';
 export { type Cell, type MachineTable, printMachine, type Step, step } from './machine.ts';
 export {
 	booleanOption,

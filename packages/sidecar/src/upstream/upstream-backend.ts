@@ -94,6 +94,7 @@ export class UpstreamBackend implements Backend {
 			...{ source: this.#upstream, query, observer },
 			answerIn: ({ instances }) => instances,
 			verify: (asked, options) => this.#upstream.verifyService(asked, options),
+			retry: () => this.#upstream.retryService(query),
 		});
 	}
 
@@ -102,6 +103,7 @@ export class UpstreamBackend implements Backend {
 			...{ source: this.#upstream.keys, query, observer },
 			answerIn: entriesOf,
 			verify: (asked, options) => this.#upstream.verifyKey(asked, options),
+			retry: () => this.#upstream.retryKey(query),
 		});
 	}
 
@@ -152,7 +154,10 @@ export class UpstreamBackend implements Backend {
 
 	#watch<Q, S extends SnapshotState, V>(
 		key: string,
-		options: Pick<UpstreamWatchOptions<Q, S, V>, 'source' | 'query' | 'observer' | 'answerIn' | 'verify'>,
+		{
+			retry,
+			...options
+		}: Pick<UpstreamWatchOptions<Q, S, V>, 'source' | 'query' | 'observer' | 'answerIn' | 'verify'> & { retry(): void },
 	): BackendWatch {
 		this.#refuseIfClosed();
 		const running = this.#running.get(key) ?? 0;
@@ -171,6 +176,7 @@ export class UpstreamBackend implements Backend {
 		this.#watches.add(watch);
 		this.#repeatLater();
 		return {
+			retry,
 			stop: () => {
 				watch.stop();
 				if (!this.#watches.delete(watch)) return;

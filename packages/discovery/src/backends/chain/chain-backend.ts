@@ -113,6 +113,7 @@ class ChainBackend implements Backend {
 		this.#watches.add(watch);
 		return {
 			used: () => watch.used(),
+			retry: () => watch.retry(),
 			stop: () => {
 				watch.stop();
 				this.#watches.delete(watch);

@@ -5,6 +5,7 @@ import { instance } from '../../../test/fake-backend-source.ts';
 import { chooseMember, type MemberWord } from './chain-choice.ts';
 
 const down = new SpockError('UNAVAILABLE', 'away');
+const denied = new SpockError('ACL_DENIED', 'no');
 const HERE: readonly ServiceInstance[] = [instance('here')];
 const THERE: readonly ServiceInstance[] = [instance('there')];
 const word = (more: Partial<MemberWord>): MemberWord => {
@@ -54,6 +55,14 @@ describe('which member of a chain has the word', () => {
 		],
 		['the second knows it and fails: its instances stay', empty, { ...knows(THERE), error: down }, failed(1)],
 		['the second has said nothing yet: it is waited for', empty, silent, WAITING],
+		['the first denies and the second fails: what may pass is the reason', word({ error: denied }), failing, failed(1)],
+		[
+			'the first denies and the second is late: it may answer yet',
+			word({ error: denied }),
+			late,
+			{ kind: 'failed', member: 0, error: expect.objectContaining({ code: 'UNAVAILABLE', cause: denied }) },
+		],
+		['both deny: that is final', word({ error: denied }), word({ error: denied }), { ...failed(0), error: denied }],
 		['both fail: the first one says why', failing, word({ error: new SpockError('UNAVAILABLE', 'other') }), failed(0)],
 	])('%s', (_what, first, second, choice) => {
 		expect(chooseMember([first, second])).toEqual(choice);

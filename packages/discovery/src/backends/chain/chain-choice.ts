@@ -1,4 +1,5 @@
-import type { SpockError } from '@spock/protocol';
+import { SpockError } from '@spock/protocol';
+import { isFinal } from '@spock/protocol/internal';
 
 import type { BackendObserver } from '../../foundation/backend.ts';
 
@@ -28,10 +29,10 @@ const WAITING: ChainChoice = { kind: 'waiting' };
 /**
  * Chooses the first member that knows the service. A member that knew it is still chosen while it fails, so that an outage never
  * replaces a service's instances by another registry's. A member that never knew it is passed over when it answers so, fails or is
- * late. The service counts as unknown only if all members can answer.
+ * late. The service counts as unknown only if all members can answer. A failure is final only if no other member may still answer.
  */
 export function chooseMember(members: readonly MemberWord[]): ChainChoice {
-	let failed: ChainChoice | undefined;
+	let failed: Extract<ChainChoice, { kind: 'failed' }> | undefined;
 	let isPending = false;
 	let empty: ChainChoice | undefined;
 	for (const [member, { answer, error, knew, isLate }] of members.entries()) {
@@ -41,7 +42,9 @@ export function chooseMember(members: readonly MemberWord[]): ChainChoice {
 		if (error !== undefined) {
 			// It knew the service when it was last asked: no other member may replace it.
 			if (knew) return { kind: 'failed', member, error };
-			failed ??= { kind: 'failed', member, error };
+			// Of several the first, but rather one that may pass: it is what callers wait for.
+			if (failed === undefined || (isFinal(failed.error) && !isFinal(error)))
+				failed = { kind: 'failed', member, error };
 		} else if (answer !== undefined) {
 			empty ??= { kind: 'answered', member, answer };
 		} else if (knew || !isLate) {
@@ -50,6 +53,12 @@ export function chooseMember(members: readonly MemberWord[]): ChainChoice {
 			isPending = true;
 		}
 	}
-	if (failed !== undefined) return failed;
+	if (failed !== undefined) return isPending && isFinal(failed.error) ? passing(failed) : failed;
 	return isPending || empty === undefined ? WAITING : empty;
+}
+
+/** The refusal of one member while another has not answered yet. */
+function passing(failed: Extract<ChainChoice, { kind: 'failed' }>): ChainChoice {
+	const { message } = failed.error;
+	return { ...failed, error: new SpockError('UNAVAILABLE', message, { cause: failed.error }) };
 }

@@ -94,6 +94,12 @@ export class ChainWatch implements BackendWatch {
 		for (const { watch } of this.#members) watch?.used?.();
 	}
 
+	/** Callers wait: passed on to each member. */
+	retry(): void {
+		if (this.#stopped) return;
+		for (const { watch } of this.#members) watch?.retry?.();
+	}
+
 	stop(): void {
 		if (this.#stopped) return;
 		this.#stopped = true;
@@ -197,5 +203,10 @@ function isSilent({ answer, error }: Member): boolean {
 
 function isSameChoice(before: ChainChoice, now: ChainChoice): boolean {
 	if (before.kind === 'answered' && now.kind === 'answered') return isSameList(before.answer[0], now.answer[0]);
-	return before.kind === 'failed' && now.kind === 'failed' && before.error === now.error;
+	return before.kind === 'failed' && now.kind === 'failed' && isSameError(before.error, now.error);
+}
+
+/** The refusal of one member is made anew each time that it is reported as one that may pass. */
+function isSameError(before: SpockError, now: SpockError): boolean {
+	return before === now || (before.cause !== undefined && before.cause === now.cause && before.code === now.code);
 }

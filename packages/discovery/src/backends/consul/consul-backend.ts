@@ -99,6 +99,7 @@ class ConsulBackend implements Backend {
 		const watch = watchConsulKey(this.#http, this.#recovery, query, observer);
 		this.#keyWatches.add(watch);
 		return {
+			retry: () => watch.retry(),
 			stop: () => {
 				watch.stop();
 				this.#keyWatches.delete(watch);

@@ -39,6 +39,48 @@ it('a client that asks for 5,000 made-up names does not delay the first lookup o
 	await source.close();
 });
 
+it('a query that hangs is sent again for those who wait when Consul answers in time again', async () => {
+	const clock = new FakeClock();
+	await using fake = await startFakeConsul();
+	fake.set('barista', [{ id: 'a' }]);
+	const source = new BackendSource({
+		backend: consulBackend({ addresses: [fake.url], clock, random: () => 0 }),
+		clock,
+	});
+	const failed = new Promise((resolve) =>
+		source.watch({ service: 'roaster' }, { next: () => undefined, error: resolve }),
+	);
+	fake.hold(true);
+	let isLate = false;
+	void failed.then(() => {
+		isLate = true;
+	});
+	await waitFor('the late address', async () => {
+		await clock.advance(250);
+		return isLate;
+	});
+	const askedAtMs = clock.now();
+	let outcome: unknown;
+	source.get({ service: 'barista' }, { timeoutMs: 5000 }).then(
+		({ instances }) => {
+			outcome = instances.length;
+		},
+		(error: unknown) => {
+			outcome = error;
+		},
+	);
+	await clock.advance(600);
+	// What hangs there hangs on.
+	fake.forget();
+	await waitFor('the outcome', async () => {
+		if (outcome === undefined) await clock.advance(50);
+		return outcome !== undefined;
+	});
+	expect(outcome).toBe(1);
+	expect(clock.now() - askedAtMs).toBeLessThan(5000);
+	await source.close();
+});
+
 it('an edit of another service asks again for what is read, and ends what nobody reads', async () => {
 	const clock = new FakeClock();
 	await using fake = await startFakeConsul({ hasOwnIndexes: true });

@@ -47,6 +47,7 @@ class DnsBackend implements Backend {
 		this.#watches.add(watch);
 		watch.start();
 		return {
+			retry: () => watch.retry(),
 			stop: () => {
 				watch.stop();
 				this.#watches.delete(watch);

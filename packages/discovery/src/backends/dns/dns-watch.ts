@@ -28,6 +28,8 @@ export class DnsWatch implements BackendWatch {
 	readonly #backoff: Backoff;
 	readonly #stopped = new AbortController();
 	#timer: TimerHandle | undefined;
+	/** True while it waits to ask again after a failure. */
+	#isBackingOff = false;
 	#instances: readonly ServiceInstance[] | undefined;
 
 	constructor(options: DnsWatchOptions) {
@@ -39,12 +41,20 @@ export class DnsWatch implements BackendWatch {
 	/** Asks for the first time. */
 	start(): void {
 		const { resolve, clock } = this.#options;
+		this.#isBackingOff = false;
 		const ages = ageClockOf(clock);
 		const askedAtMs = ages.now();
 		resolve(this.#stopped.signal).then(
 			(round) => this.#answered(round, ages.now() - askedAtMs),
 			(reason: unknown) => this.#failed(SpockError.from(reason)),
 		);
+	}
+
+	/** Callers wait: ends a back-off. */
+	retry(): void {
+		if (!this.#isBackingOff || this.#stopped.signal.aborted) return;
+		this.#options.clock.clearTimeout(this.#timer);
+		this.start();
 	}
 
 	stop(): void {
@@ -67,7 +77,10 @@ export class DnsWatch implements BackendWatch {
 	#failed(error: SpockError): void {
 		if (this.#stopped.signal.aborted) return;
 		// DNS cannot express such a query, now or later; any other failure may pass.
-		if (error.code !== 'BAD_REQUEST') this.#again(this.#backoff.next());
+		if (error.code !== 'BAD_REQUEST') {
+			this.#isBackingOff = true;
+			this.#again(this.#backoff.next());
+		}
 		this.#options.observer.failed(error);
 	}
 

@@ -45,11 +45,14 @@ export function consulError(reason: unknown, url: string, secrets: readonly stri
 	if (SpockError.is(reason)) return reason;
 	const error = reason instanceof Error ? reason : new Error(String(reason));
 	const { statusCode, code, response } = error as ResponseError;
+	const text = plainBody(response) || messageOf(error).replace(/^consul: [\w./-]+: /, '');
+	const isUnknownPlace = /No path to datacenter/.test(text);
 	const details = {
 		address: url,
 		...(statusCode !== undefined && { status: statusCode }),
 		...(typeof code === 'string' && { systemCode: code }),
 		...(isWantOfRoom(error as ResponseError) && { isFull: true }),
+		...((isUnknownPlace || statusCode === 400) && { isRefused: true }),
 	};
 	if (statusCode === 403) {
 		// Consul's own words for a token that was revoked, has expired, or has never been there.
@@ -59,9 +62,8 @@ export function consulError(reason: unknown, url: string, secrets: readonly stri
 			details: { ...details, isUnknownToken },
 		});
 	}
-	const text = plainBody(response) || messageOf(error).replace(/^consul: [\w./-]+: /, '');
 	const said = statusCode === undefined ? `failed: ${text}` : `answered ${statusCode}: ${text}`;
-	const hint = /No path to datacenter/.test(text)
+	const hint = isUnknownPlace
 		? ': Consul does not know this datacenter; check that of the lookup and that of the sidecar'
 		: '';
 	return new SpockError('UNAVAILABLE', `Consul at ${url} ${redact(said, secrets)}${hint}`, {

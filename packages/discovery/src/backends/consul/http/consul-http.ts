@@ -355,6 +355,11 @@ export class ConsulHttp {
 				// Another server may have a leader, room (429), or a working network; none knows a permission better.
 				if (error.code !== 'UNAVAILABLE') throw error;
 				const isFull = error.details['isFull'] === true;
+				// That Consul cannot answer this query is no failure of the address.
+				if (error.details['isRefused'] === true) {
+					if (attempt + 1 < count) continue;
+					throw error;
+				}
 				if (isFull) {
 					this.#room.refused(number);
 					for (const listener of this.#onLessRoom) listener();

@@ -110,6 +110,7 @@ export class ServiceWatches {
 		});
 		return {
 			used: () => this.#used(watching),
+			retry: () => watching.loop?.retry(),
 			stop: () => {
 				if (!this.#all.delete(watching)) return;
 				watching.loop?.stop();

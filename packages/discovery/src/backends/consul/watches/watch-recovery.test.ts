@@ -8,6 +8,8 @@ import { type ConsulWatch, WatchRecovery } from './watch-recovery.ts';
 const away = new SpockError('UNAVAILABLE', 'refused');
 const denied = new SpockError('ACL_DENIED', 'denied');
 const refused = new SpockError('UNAVAILABLE', 'a bad filter', { details: { status: 400 } });
+const unknown = new SpockError('UNAVAILABLE', 'No path to datacenter', { details: { status: 500, isRefused: true } });
+const broken = new SpockError('UNAVAILABLE', 'rpc error', { details: { status: 500 } });
 
 interface Asked {
 	/** Its queries so far. */
@@ -116,6 +118,7 @@ describe('watches of one Consul', () => {
 	it.each([
 		['denied', denied],
 		['refused', refused],
+		['not to be answered', unknown],
 	])('one that is %s for good is left to its back-off', async (_name, error) => {
 		const { clock, start } = site();
 		const one = start();
@@ -123,6 +126,65 @@ describe('watches of one Consul', () => {
 		const before = one.count();
 		await clock.advance(29_000);
 		expect(one.count()).toBe(before);
+	});
+
+	it.each([
+		['names an unknown datacenter', unknown, 0],
+		['fails alone', broken, 1],
+	])('the answers of others do not end the back-off of one that %s', async (_what, error, triedMax) => {
+		const { clock, start } = site();
+		const [busy, alone] = [start(), start()];
+		await busy.end('well');
+		await fails(clock, alone, error);
+		const before = alone.count();
+		for (let second = 0; second < 28; second++) {
+			await busy.end('well');
+			await clock.advance(1000);
+			await alone.end(error);
+		}
+		expect(alone.count() - before).toBeLessThanOrEqual(triedMax);
+		await clock.advance(30_000);
+		expect(alone.count()).toBeGreaterThan(before);
+	});
+
+	it('an outage ends the back-off of one that failed alone before, as of any other', async () => {
+		const { clock, start } = site();
+		const [busy, alone] = [start(), start()];
+		await busy.end('well');
+		await fails(clock, alone, broken);
+		await busy.end('well');
+		await clock.advance(250);
+		await alone.end(broken);
+		await busy.end(away);
+		await clock.advance(1000);
+		const before = alone.count();
+		await busy.end('well');
+		await clock.advance(250);
+		expect(alone.count()).toBe(before + 1);
+	});
+
+	it('one that Consul refuses does not keep the others from trying each second', async () => {
+		const { clock, start } = site();
+		const [one, other] = [start(), start()];
+		await fails(clock, other, unknown);
+		await fails(clock, one, away);
+		const before = one.count();
+		await clock.advance(1000);
+		await clock.advance(250);
+		expect(one.count()).toBe(before + 1);
+	});
+
+	it('a caller that waits has one tried that fails while others are answered; not one that Consul refuses', async () => {
+		const { clock, start } = site();
+		const [busy, alone, bad] = [start(), start(), start()];
+		await busy.end('well');
+		await fails(clock, bad, unknown, 8);
+		await fails(clock, alone, broken, 3);
+		const before = [alone.count(), bad.count()];
+		alone.watch.retry();
+		bad.watch.retry();
+		await clock.advance(250);
+		expect([alone.count(), bad.count()]).toEqual([(before[0] as number) + 1, before[1]]);
 	});
 
 	it('one that fails while others are held is left to its back-off', async () => {

@@ -16,10 +16,17 @@ const WAKE_MS_MIN = 1000;
 export interface ConsulWatch extends BackendWatch {
 	/** Asks again without an index: what is known may be outdated, and the query that is held would not tell. */
 	reread(): void;
+	/** Callers wait: it tries again before its back-off ends, if it fails and Consul answers others. */
+	retry(): void;
 }
 
 interface Member {
 	readonly loop: Pick<WatchLoop<unknown>, 'retry' | 'reread'>;
+	/**
+	 * Of what it suffers alone: `tried` since another was answered, `own` when that was in vain. Others' answers then do not end its
+	 * back-off, until it was answered or all are away.
+	 */
+	trouble: 'none' | 'tried' | 'own';
 	/** What it was told last came too late. */
 	isUnconfirmed: boolean;
 	/** Why its last query failed; undefined if it did not. */
@@ -66,6 +73,7 @@ export class WatchRecovery {
 			answered: (value, meta) => {
 				const wasFailing = member.error !== undefined;
 				member.error = undefined;
+				member.trouble = 'none';
 				member.isKnown = true;
 				member.isUnconfirmed = meta?.isUnconfirmed === true;
 				options.answered(value, meta);
@@ -74,17 +82,22 @@ export class WatchRecovery {
 			},
 			failed: (error) => {
 				member.error = error;
+				if (member.trouble === 'tried') member.trouble = 'own';
 				options.failed(error);
 				this.#failed();
 			},
 			clock: this.#clock,
 			...(this.#random && { random: this.#random }),
 		});
-		const member: Member = { loop, isUnconfirmed: false, error: undefined, isKnown: false };
+		const member: Member = { loop, trouble: 'none', isUnconfirmed: false, error: undefined, isKnown: false };
 		this.#members.add(member);
 		loop.start();
 		return {
 			reread: () => loop.reread(),
+			retry: () => {
+				// While all are away, one of them tries each second.
+				if (member.error !== undefined && !isRefused(member.error) && !this.#areAllAway()) loop.retry();
+			},
 			stop: () => {
 				loop.stop();
 				this.#members.delete(member);
@@ -153,28 +166,36 @@ export class WatchRecovery {
 		this.#timer = undefined;
 	}
 
-	/** An answer to one whose query was held all the time says nothing of a denied token; one after a failure does. */
+	/**
+	 * An answer to one whose query was held all the time says nothing of a denied token; one after a failure does. None says anything of a
+	 * query that Consul refuses, or that failed again while others were answered.
+	 */
 	#answered(wasFailing: boolean): void {
-		if (this.#clock.now() - this.#wokenAtMs >= WAKE_MS_MIN) this.#retry((error) => wasFailing || isAway(error));
+		if (this.#clock.now() - this.#wokenAtMs < WAKE_MS_MIN) return;
+		this.#retry(({ trouble }, error) => !isRefused(error) && (wasFailing || (isAway(error) && trouble !== 'own')));
 	}
 
-	#retry(isWorthIt: (error: SpockError) => boolean): void {
-		for (const { loop, error } of this.#members) {
-			if (error === undefined || !isWorthIt(error)) continue;
+	#retry(isWorthIt: (member: Member, error: SpockError) => boolean): void {
+		for (const member of this.#members) {
+			const { loop, error } = member;
+			if (error === undefined || !isWorthIt(member, error)) continue;
 			this.#wokenAtMs = this.#clock.now();
+			member.trouble = 'tried';
 			loop.retry();
 		}
 	}
 
 	#failed(): void {
-		if (this.#timer !== undefined || !this.#areAllAway()) return;
+		if (!this.#areAllAway()) return;
+		for (const member of this.#members) member.trouble = 'none';
+		if (this.#timer !== undefined) return;
 		const random = this.#random ?? Math.random;
 		// Not all sidecars of a datacenter in step.
 		const delayMs = (TRY_MS_MAX / 2) * (1 + random());
 		this.#timer = this.#clock.setTimeout(() => {
 			this.#timer = undefined;
-			const [member] = this.#members;
-			if (member === undefined || !this.#areAllAway()) return;
+			if (!this.#areAllAway()) return;
+			const member = [...this.#members].find(({ error }) => error !== undefined && isAway(error)) as Member;
 			this.#members.delete(member);
 			this.#members.add(member);
 			member.loop.retry();
@@ -182,13 +203,25 @@ export class WatchRecovery {
 		}, delayMs);
 	}
 
+	/** True if none is well, and some are away: what Consul has refused or denied says nothing of it now. */
 	#areAllAway(): boolean {
-		return [...this.#members].every(({ error }) => error !== undefined && isAway(error));
+		let someAway = false;
+		for (const { error } of this.#members) {
+			if (error === undefined) return false;
+			someAway ||= isAway(error);
+		}
+		return someAway;
 	}
 }
 
-/** True if nobody answers or who does is not able to: nothing that asking another thing would mend. */
-function isAway({ code, details }: SpockError): boolean {
-	const status = details['status'];
-	return code === 'UNAVAILABLE' && !(typeof status === 'number' && status < 500 && status !== 429);
+/** True if Consul does not answer, or is not able to: no other query would be answered either. */
+function isAway(error: SpockError): boolean {
+	const status = error.details['status'];
+	const isAnswer = isRefused(error) || (typeof status === 'number' && status < 500 && status !== 429);
+	return error.code === 'UNAVAILABLE' && !isAnswer;
+}
+
+/** True if Consul has answered that it cannot answer this query, such as one for an unknown datacenter. */
+function isRefused({ details }: SpockError): boolean {
+	return details['isRefused'] === true;
 }

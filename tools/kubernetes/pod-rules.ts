@@ -137,7 +137,7 @@ function sharedRules(pod: Pod, node: Container): string[] {
 }
 
 function listenRules(pod: Pod, node: Container): string[] {
-	const [, port] = /^tls:\/\/0\.0\.0\.0:(\d+)$/.exec(variable(node, 'SPOCK_LISTEN') ?? '') ?? [];
+	const [, port] = /^tls:\/\/(?:0\.0\.0\.0|\[::\]):(\d+)$/.exec(variable(node, 'SPOCK_LISTEN') ?? '') ?? [];
 	return broken({
 		'it listens over TLS for other machines': port !== undefined && variable(node, 'SPOCK_LISTEN_ANY') === 'true',
 		'the port spock is that of SPOCK_LISTEN':

@@ -51,7 +51,7 @@ describe('what the sidecar reads of an overlay', () => {
 		expect(setting('advertise')).toBe('198.51.100.7');
 		expect(setting('owner')).toBe('a-b-c');
 		expect(setting('zone')).toBe('eu-1a');
-		expect(setting('admin')).toBe('0.0.0.0:9464');
+		expect(setting('admin')).toBe('[::]:9464');
 		expect(setting('drainTimeoutMs')).toBe(25_000);
 		expect(setting('outputTotalBytesMax')).toBe(64 * 2 ** 20);
 		expect(setting('stateDir')).toBe(overlay === 'monitored' ? '/var/lib/spock/state' : undefined);
@@ -84,7 +84,7 @@ describe('what the sidecar reads of an overlay', () => {
 	it('node: where it listens, for whom, and whose registrations it keeps', () => {
 		const { consul, setting } = read('node');
 		expect(consul).toMatchObject({ login: { method: 'spock' } });
-		expect(setting('listen')).toBe('tls://0.0.0.0:7777');
+		expect(setting('listen')).toBe('tls://[::]:7777');
 		expect([setting('tlsCert'), setting('tlsKey'), setting('tokenFile')]).toEqual([
 			'/etc/spock/tls/tls.crt',
 			'/etc/spock/tls/tls.key',

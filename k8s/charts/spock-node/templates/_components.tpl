@@ -9,7 +9,7 @@ sidecar:
       - start
     env:
       - name: SPOCK_LISTEN
-        value: tls://0.0.0.0:7777
+        value: tls://[::]:7777
       - name: SPOCK_LISTEN_ANY
         value: "true"
       - name: SPOCK_TLS_CERT
@@ -29,7 +29,7 @@ sidecar:
       - name: SPOCK_DRAIN_TIMEOUT_MS
         value: "5000"
       - name: SPOCK_ADMIN
-        value: 0.0.0.0:9464
+        value: "[::]:9464"
       - name: SPOCK_ADMIN_ANY
         value: "true"
       - name: SPOCK_ZONE

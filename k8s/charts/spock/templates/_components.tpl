@@ -14,7 +14,7 @@ sidecar:
           fieldRef:
             fieldPath: status.podIP
       - name: SPOCK_ADMIN
-        value: 0.0.0.0:9464
+        value: "[::]:9464"
       - name: SPOCK_ADMIN_ANY
         value: "true"
       - name: SPOCK_ADVERTISE

@@ -3,6 +3,7 @@ export { DOCUMENTATION } from '../errors/documentation.ts';
 export { memberText, withPayloadText } from '../events/member-text.ts';
 export { causesOf, type ErrorLike, messageOf } from '../foundation/error-message.ts';
 export { HOST_LENGTH_MAX, isHost } from '../foundation/host.ts';
+export { formatHostPort, type HostPort, isIpv6, splitHostPort, withBrackets } from '../foundation/host-port.ts';
 export { nameHint, nearestName } from '../foundation/nearest-name.ts';
 export { isInteger, isName, isObject, isText, NAME_RULE, showAs, stringOrNull } from '../foundation/values.ts';
 export { FrameHeads } from '../frames/frame-encoder.ts';

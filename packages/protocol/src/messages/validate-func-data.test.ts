@@ -29,6 +29,20 @@ describe('a query', () => {
 	});
 });
 
+describe('an address of IPv6 in a registration', () => {
+	it('loses the brackets of a URL as a host, and gets them in a check', () => {
+		const registered = (more: object) => validateFuncData('registerService', { service: 'a', port: 80, ...more });
+		expect(registered({ host: '[fd00::1]', taggedAddresses: { wan: { host: '[fd00::2]' } } })).toMatchObject({
+			host: 'fd00::1',
+			taggedAddresses: { wan: { host: 'fd00::2' } },
+		});
+		expect(registered({ check: { http: 'http://fd00::1:80/health' } })).toMatchObject({
+			check: { http: 'http://[fd00::1]:80/health' },
+		});
+		expect(registered({ check: { tcp: 'fd00::1:80' } })).toMatchObject({ check: { tcp: '[fd00::1]:80' } });
+	});
+});
+
 describe('a refusal', () => {
 	it.each<[FuncName, unknown, string]>([
 		['getService', 'barista', 'data must be an object, not "barista"'],
@@ -37,6 +51,8 @@ describe('a refusal', () => {
 		['watchKey', { key: 'a', prefix: 'yes' }, 'data.prefix must be true or false, not "yes"'],
 		['registerService', { service: 'a', port: '80' }, 'data.port must be a port from 1 to 65535, not "80"'],
 		['registerService', { service: 'a', port: 80, host: 'a b' }, 'must be an IP address or a name, not "a b"'],
+		['registerService', { service: 'a', port: 80, host: '[10.0.0.1]' }, 'must be an IP address or a name'],
+		['registerService', { service: 'a', port: 80, host: '[::1' }, 'must be an IP address or a name'],
 		['registerService', { service: 'a'.repeat(600), port: 80 }, `not "${'a'.repeat(64)}"… (600 characters)`],
 		['hello', { versions: [1], pid: 1.5 }, 'data.pid must be an integer, not 1.5'],
 	])('of %s %j shows the value, short', (func, data, message) => {

@@ -1,5 +1,6 @@
 import { badMember, badValue, type SpockError } from '../errors/spock-error.ts';
 import { isHost } from '../foundation/host.ts';
+import { formatHostPort, isIpv6, splitHostPort, withBrackets } from '../foundation/host-port.ts';
 import {
 	META_COUNT_MAX,
 	META_NAME_LENGTH_MAX,
@@ -42,14 +43,13 @@ export function validateRegistration(data: unknown): RegisterServiceData {
 	const { service, port, host, bind } = members;
 	const name = checkName(service, 'service');
 	if (!isInteger(port, 1, PORT_MAX)) throw badValue('port', `must be a port from 1 to ${PORT_MAX}`, port);
-	if (isGiven(host) && !isHost(host)) throw badHost('host', host);
 	if (isGiven(bind) && bind !== 'connection' && bind !== 'sidecar')
 		throw badValue('bind', 'must be connection or sidecar', bind);
 	return {
 		service: name,
 		port,
 		...(isGiven(members['id']) && { id: readId(members['id']) }),
-		...(isGiven(host) && { host: host as string }),
+		...(isGiven(host) && { host: readHost('host', host) }),
 		...(isGiven(members['tags']) && { tags: checkNames(members['tags'], 'tags') }),
 		...(isGiven(members['meta']) && { meta: readMeta(members['meta']) }),
 		...(isGiven(members['weights']) && { weights: readWeights(members['weights']) }),
@@ -132,8 +132,7 @@ function readTagged(addresses: unknown): Readonly<Record<string, TaggedAddress>>
 			checkMetaName(tag, 'taggedAddresses');
 			const path = `taggedAddresses.${tag}`;
 			const members = expectObject(address, path);
-			const { host } = members;
-			if (!isHost(host)) throw badHost(`${path}.host`, host);
+			const host = readHost(`${path}.host`, members['host']);
 			return [tag, { host, ...optionalInteger(members, 'port', 1, PORT_MAX, `${path}.`) }];
 		}),
 	);
@@ -151,7 +150,8 @@ function readCheck(check: unknown): RegistrationCheck {
 		throw badValue('check.tcp', 'must be host:port', tcp);
 	}
 	return {
-		...(isGiven(http) ? { http: http as string } : { tcp: tcp as string }),
+		// Consul, which asks there, wants brackets.
+		...(isGiven(http) ? { http: withBrackets(http as string) } : { tcp: bracketed(tcp as string) }),
 		...optionalInteger(members, 'intervalMs', 1000, 3_600_000, 'check.'),
 		...optionalInteger(members, 'timeoutMs', 100, 600_000, 'check.'),
 	};
@@ -194,8 +194,17 @@ export function expectObject(data: unknown, path: string): Members {
 	return data;
 }
 
-function badHost(path: string, host: unknown): SpockError {
-	return badValue(path, 'must be an IP address or a name', host);
+/** A host, which may be an address of IPv6 in brackets, as a URL has it. */
+function readHost(path: string, value: unknown): string {
+	const host = typeof value === 'string' && /^\[.*\]$/s.test(value) ? value.slice(1, -1) : value;
+	if (!isHost(host) || (host !== value && !isIpv6(host)))
+		throw badValue(path, 'must be an IP address or a name', value);
+	return host;
+}
+
+function bracketed(text: string): string {
+	const place = splitHostPort(text);
+	return place === undefined ? text : formatHostPort(place);
 }
 
 /** The text is not shown: it may be a secret, or of any length. */

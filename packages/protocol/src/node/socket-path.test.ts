@@ -80,6 +80,8 @@ describe('parseHostPort', () => {
 	it('reads names, addresses, brackets, and a port alone', () => {
 		expect(parseHostPort('localhost:7000')).toEqual({ host: 'localhost', port: 7000 });
 		expect(parseHostPort('[::1]:7000')).toEqual({ host: '::1', port: 7000 });
+		expect(parseHostPort('fd00::1:7000')).toEqual({ host: 'fd00::1', port: 7000 });
+		expect(parseHostPort('[fe80::1%eth0]:7000')).toEqual({ host: 'fe80::1%eth0', port: 7000 });
 		expect(parseHostPort(':0')).toEqual({ host: '127.0.0.1', port: 0 });
 	});
 

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 
+import { formatHostPort, splitHostPort } from '../foundation/host-port.ts';
 import { lstatOf } from './stat.ts';
 
 /** The volume that a pod shares between the app and its sidecar. */
@@ -89,20 +90,17 @@ export type SocketAddress = SocketPath | { readonly host: string; readonly port:
 /** The address as people write it: a path, or `host:port` with brackets round an IPv6 address. */
 export function formatAddress(address: SocketAddress): string {
 	if ('path' in address) return address.path;
-	return address.host.includes(':') ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`;
+	return formatHostPort(address);
 }
 
 /**
- * Reads `host:port`, `[::1]:port` or `:port` (loopback). Throws a RangeError that shows the text. Port 0 asks the kernel
+ * Reads `host:port`, `[::1]:port`, `::1:port` or `:port` (loopback). Throws a RangeError that shows the text. Port 0 asks the kernel
  * for a free one.
  */
 export function parseHostPort(text: string): { host: string; port: number } {
-	const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]*)):(\d{1,5})$/.exec(text);
-	const port = match === null ? Number.NaN : Number(match[3]);
-	if (match === null || port > 65_535) {
-		throw new RangeError(`expected HOST:PORT, [IPV6]:PORT or :PORT, got ${JSON.stringify(text)}`);
-	}
-	return { host: match[1] ?? (match[2] === '' ? '127.0.0.1' : (match[2] as string)), port };
+	const { host = '', port } = splitHostPort(text) ?? {};
+	if (port === undefined) throw new RangeError(`expected HOST:PORT, [IPV6]:PORT or :PORT, got ${JSON.stringify(text)}`);
+	return { host: host === '' ? '127.0.0.1' : host, port };
 }
 
 /** The directory of the socket. */

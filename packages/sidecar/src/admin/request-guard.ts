@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-import { isLoopback } from '../listen/bind.ts';
+import { isLoopback, plainAddress } from '../listen/bind.ts';
 import { type AdminPage, textPage } from './admin-page.ts';
 
 /** Longest path with its query that is looked at. */
@@ -59,7 +59,7 @@ function isForeign({ headers }: IncomingMessage): boolean {
 
 /** The address of our end of a connection as a URL writes it; that of IPv4 through a socket of IPv6 is one of IPv4. */
 function addressAsHost(address: string): string {
-	const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
+	const plain = plainAddress(address);
 	return isBareIpv6(plain) ? `[${plain}]` : plain;
 }
 

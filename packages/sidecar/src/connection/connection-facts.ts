@@ -4,6 +4,8 @@ import type { TLSSocket } from 'node:tls';
 import type { RegistrationStatus } from '@spock/protocol';
 import { formatAddress } from '@spock/protocol/node';
 
+import { plainAddress } from '../listen/bind.ts';
+
 /** Facts about a connection for the status page; sizes in bytes, counts since it was opened. */
 export interface ConnectionFacts extends PeerFacts {
 	readonly id: number;
@@ -59,7 +61,7 @@ export interface PeerFacts {
 /** Reads what a socket knows of its other end. */
 export function peerFactsOf(socket: Duplex): PeerFacts {
 	const { remoteAddress: host, remotePort: port, authorized, getPeerCertificate } = socket as Partial<TLSSocket>;
-	const address = host === undefined ? null : formatAddress({ host, port: port ?? 0 });
+	const address = host === undefined ? null : formatAddress({ host: plainAddress(host), port: port ?? 0 });
 	if (getPeerCertificate === undefined)
 		return { transport: address === null ? 'unix' : 'tcp', address, certificate: null };
 	const { subject, subjectaltname } = authorized === true ? getPeerCertificate.call(socket) : {};

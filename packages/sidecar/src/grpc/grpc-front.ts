@@ -12,10 +12,12 @@ import {
 } from '@grpc/grpc-js';
 import { SpockError } from '@spock/protocol';
 import type { TimerHandle } from '@spock/protocol/internal';
+import { formatAddress } from '@spock/protocol/node';
 
 import type { ConnectionOrigin } from '../connection/connection-registry.ts';
 import type { LifecycleState } from '../lifecycle/lifecycle-machine.ts';
 import type { Front, FrontContext } from '../lifecycle/sidecar-options.ts';
+import { plainAddress } from '../listen/bind.ts';
 import type { TokenCheck, TokenHolder } from '../listen/tokens.ts';
 import { serviceDefinition } from './definitions.ts';
 import { discoveryService } from './discovery-service.ts';
@@ -208,7 +210,7 @@ export class GrpcFront implements Front {
 
 /** The address of a client as grpc-js writes it. */
 function peerOf({ remoteAddress, remotePort }: Socket): string {
-	return `${remoteAddress}:${remotePort}`;
+	return formatAddress({ host: plainAddress(remoteAddress ?? ''), port: remotePort ?? 0 });
 }
 
 interface Call {

@@ -1,9 +1,14 @@
-import type { Server } from 'node:net';
+import { BlockList, isIP, type Server } from 'node:net';
 
 import { formatAddress, type SocketAddress } from '@spock/protocol/node';
 
+/** All addresses of both families: https://nodejs.org/api/net.html#serverlistenport-host-backlog-callback */
+const EVERY_ADDRESS = '::';
+/** What listening at it fails with on a machine without IPv6. */
+const NO_IPV6: ReadonlySet<unknown> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EPROTONOSUPPORT']);
+
 /**
- * Starts to listen. Rejects with an Error that says what to do. Once it listens, `acceptFailed` is told each connection that
+ * Starts to listen; at `::` on a machine without IPv6 at `0.0.0.0`, as Node does without a host. Rejects with an Error that says what to do. Once it listens, `acceptFailed` is told each connection that
  * could not be accepted; the server goes on.
  */
 export function bind(
@@ -11,8 +16,15 @@ export function bind(
 	where: { path?: string; host?: string; port?: number; backlog?: number },
 	acceptFailed: (error: Error) => void,
 ): Promise<void> {
+	let { host } = where;
 	return new Promise((resolve, reject) => {
-		const onError = (error: Error): void => {
+		const onError = (error: NodeJS.ErrnoException): void => {
+			if (host === EVERY_ADDRESS && NO_IPV6.has(error.code)) {
+				host = '0.0.0.0';
+				server.once('error', onError);
+				server.listen({ ...where, host });
+				return;
+			}
 			server.off('listening', onListening);
 			reject(explain(error, formatAddress(where as SocketAddress)));
 		};
@@ -56,7 +68,18 @@ export function explain(error: unknown, address: string, flag: string = DEFAULT_
 		: new Error(`cannot listen at ${address}: ${hint}`, { cause: error });
 }
 
-/** True for a host that only this machine can reach. */
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** True for a host that only this machine can reach; an address of IPv4 may be mapped to one of IPv6. */
 export function isLoopback(host: string): boolean {
-	return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+	const address = host.replace(/%.*$/, '');
+	const family = isIP(address);
+	return family === 0 ? host === 'localhost' : loopback.check(address, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+/** An address as people know it: one of IPv4 through a socket of IPv6 is one of IPv4. */
+export function plainAddress(address: string): string {
+	return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }

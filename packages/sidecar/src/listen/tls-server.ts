@@ -1,9 +1,11 @@
 import type { Server, Socket } from 'node:net';
 
 import type { Clock, TimerHandle } from '@spock/protocol/internal';
+import { formatAddress } from '@spock/protocol/node';
 
 import type { TlsFailure } from '../foundation/observer.ts';
 import type { Strangers } from '../overload/admission.ts';
+import { plainAddress } from './bind.ts';
 
 /**
  * For every TCP server: a peer whose machine is gone is found by the kernel, in some 20 s where nothing waits to be sent (libuv asks
@@ -117,7 +119,7 @@ export async function createTlsServer(options: TlsServerOptions): Promise<{ serv
 }
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {
-	return `${remoteAddress}:${remotePort}`;
+	return formatAddress({ host: plainAddress(remoteAddress ?? ''), port: remotePort ?? 0 });
 }
 
 function failureOf(error: Error): TlsFailure {

@@ -63,6 +63,13 @@ describe('an address of Consul', () => {
 		['https://consul', 'https://consul:443'],
 		['https://consul:443/', 'https://consul:443'],
 		['[::1]:8500', 'http://[::1]:8500'],
+		['http://fd00::1:8500', 'http://[fd00::1]:8500'],
+		['fd00::1:8500', 'http://[fd00::1]:8500'],
+		['https://fd00::a', 'https://[fd00::a]:443'],
+		['FD00:0:0::A', 'http://[fd00::a]:8500'],
+		['http://[::ffff:10.0.0.1]:8500', 'http://[::ffff:a00:1]:8500'],
+		['http://[fe80::1%eth0]:8500', 'http://[fe80::1%eth0]:8500'],
+		['http://[fe80::1%25eth0]', 'http://[fe80::1%eth0]:80'],
 		[' http://consul:1 ', 'http://consul:1'],
 		['unix:///run/consul.sock', 'unix:///run/consul.sock'],
 	])('%s is %s', (text, url) => {
@@ -73,7 +80,7 @@ describe('an address of Consul', () => {
 		expect(parseConsulAddress('http://consul:8501', true)).toMatchObject({ secure: true, url: 'https://consul:8501' });
 	});
 
-	it.each(['', 'ftp://consul', 'http://', 'unix://relative', 'http://consul/prefix', 'http://consul?x=1'])(
+	it.each(['', 'ftp://consul', 'http://', 'unix://relative', 'http://consul/prefix', 'http://consul?x=1', 'http://1:2:3', 'http://[10.0.0.1]:1'])(
 		'%j is refused',
 		(text) => {
 			expect(() => parseConsulAddress(text)).toThrow(TypeError);

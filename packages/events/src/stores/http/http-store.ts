@@ -2,7 +2,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 
 import { type ErrorCode, SpockError } from '@spock/protocol';
-import { messageOf, withAnySignal } from '@spock/protocol/internal';
+import { messageOf, withAnySignal, withBrackets } from '@spock/protocol/internal';
 
 import type { EventStore, StoreReader } from '../../foundation/event-store.ts';
 import type { LogEvent } from '../../foundation/log-record.ts';
@@ -123,7 +123,7 @@ export class HttpStore implements EventStore {
 		if (text.includes('{stream}') && /^\.\.?$/.test(stream)) {
 			throw new SpockError('BAD_REQUEST', `a stream named "${stream}" has no URL of its own: it would be one above`);
 		}
-		const filled = text.replaceAll('{stream}', encodeURIComponent(stream));
+		const filled = withBrackets(text.replaceAll('{stream}', encodeURIComponent(stream)));
 		if (URL.canParse(filled) && /^https?:/i.test(filled)) return new URL(filled);
 		throw new SpockError('UNAVAILABLE', `the address of the store is no http or https URL: ${text}`);
 	}

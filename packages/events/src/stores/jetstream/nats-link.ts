@@ -1,7 +1,7 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node';
 import { SpockError } from '@spock/protocol';
-import { messageOf } from '@spock/protocol/internal';
+import { formatHostPort, messageOf, splitHostPort, withBrackets } from '@spock/protocol/internal';
 
 import { orUnavailable } from '../../foundation/unavailable.ts';
 import type { JetStreamSettings } from './jetstream-options.ts';
@@ -96,7 +96,7 @@ export class NatsLink {
 		try {
 			connection = await transport.connect({
 				...credentials,
-				servers: [...servers],
+				servers: servers.map((server) => (server.includes('://') ? withBrackets(server) : withPort(server))),
 				name: `spock ${this.#settings.owner}`,
 				timeout: timeoutMs,
 				reconnect: false,
@@ -164,6 +164,7 @@ function isAtLeast(version: string | undefined, major: number, minor: number): b
 }
 
 function withPort(server: string): string {
-	const place = server.replace(/^\w+:\/\//, '');
-	return /:\d+$/.test(place) ? place : `${place}:${DEFAULT_PORT}`;
+	const text = server.replace(/^\w+:\/\//, '');
+	const place = splitHostPort(text);
+	return place === undefined ? text : formatHostPort({ host: place.host, port: place.port ?? DEFAULT_PORT });
 }

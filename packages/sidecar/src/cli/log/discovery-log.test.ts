@@ -63,11 +63,7 @@ describe('the log of what keeps answers honest', () => {
 		const error = SpockError.from(new TypeError('fetch failed'));
 		const registration = { id: 'b1', service: 'barista', instance: null, phase: 'held', state: 'pending' } as const;
 		expect(logged({ type: 'registration', ...registration, error })).toEqual([
-			[
-				'warn',
-				expect.objectContaining({ reason: 'an internal fault: fetch failed' }),
-				'registration changed',
-			],
+			['warn', expect.objectContaining({ reason: 'an internal fault: fetch failed' }), 'registration changed'],
 		]);
 	});
 });

@@ -18,7 +18,7 @@ export function adminAddressOf(text: string): { readonly host: string; readonly 
 	try {
 		const { host, port } = parseHostPort(text);
 		// Of a sidecar that listens at every address, one is enough.
-		return { host: host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host, port };
+		return { host: host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host, port };
 	} catch (cause) {
 		throw new CommandError(EXIT.usage, `--admin, or SPOCK_ADMIN, must be HOST:PORT, not ${text}`, { cause });
 	}

@@ -1,3 +1,5 @@
+import { formatHostPort, withBrackets } from '@spock/protocol/internal';
+
 /** One Consul HTTP endpoint. */
 export interface ConsulAddress {
 	/** As people write it, without credentials: `http://127.0.0.1:8500`, `unix:///run/consul.sock`. */
@@ -13,7 +15,8 @@ export interface ConsulAddress {
 const DEFAULT_PORT = 8500;
 
 /**
- * Reads `host` (port 8500), `host:port`, `http://host:port`, `https://host` (port 443), or `unix:///path`. With `secure`
+ * Reads `host` (port 8500), `host:port`, `http://host:port`, `https://host` (port 443), or `unix:///path`; an address of IPv6 in
+ * brackets, or without them as in `http://$(HOST_IP):8500`. With `secure`
  * (CONSUL_HTTP_SSL) an address is https even where it says http: as in Consul's own client, TLS that was asked for is
  * never given up. Throws a TypeError that shows the text.
  * Source: https://developer.hashicorp.com/consul/commands#consul_http_addr
@@ -26,9 +29,12 @@ export function parseConsulAddress(text: string, secure = false): ConsulAddress 
 		return { url: trimmed, secure: false, host: 'localhost', port: 0, socketPath };
 	}
 	const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed);
-	const withScheme = hasScheme ? trimmed : `${secure ? 'https' : 'http'}://${trimmed}`;
-	if (!URL.canParse(withScheme)) throw invalid(text);
-	const url = new URL(withScheme);
+	const withScheme = withBrackets(hasScheme ? trimmed : `${secure ? 'https' : 'http'}://${trimmed}`);
+	// A URL has no place for the zone of an address, which a socket needs.
+	const [, zone = ''] = /^[a-z]+:\/\/\[[0-9a-f:.]+(%[^\]]+)\]/i.exec(withScheme) ?? [];
+	const withoutZone = withScheme.replace(zone, '');
+	if (!URL.canParse(withoutZone)) throw invalid(text);
+	const url = new URL(withoutZone);
 	const isHttp = url.protocol === 'http:' || url.protocol === 'https:';
 	if (!isHttp || url.hostname === '' || (url.pathname !== '/' && url.pathname !== '') || url.search !== '') {
 		throw invalid(text);
@@ -38,12 +44,11 @@ export function parseConsulAddress(text: string, secure = false): ConsulAddress 
 	}
 	const isSecure = secure || url.protocol === 'https:';
 	// Read from the text, because URL leaves out a port that is the scheme's own.
-	const explicitPort = /:(\d+)\/?$/.exec(withScheme)?.[1];
+	const explicitPort = /:(\d+)\/?$/.exec(withoutZone)?.[1];
 	const schemePort = url.protocol === 'https:' ? 443 : 80;
 	const port = explicitPort !== undefined ? Number(explicitPort) : hasScheme ? schemePort : DEFAULT_PORT;
-	const host = url.hostname.replace(/^\[|\]$/g, '');
-	const shown = host.includes(':') ? `[${host}]` : host;
-	return { url: `${isSecure ? 'https' : 'http'}://${shown}:${port}`, secure: isSecure, host, port };
+	const host = `${url.hostname.replace(/^\[|\]$/g, '')}${zone}`;
+	return { url: `${isSecure ? 'https' : 'http'}://${formatHostPort({ host, port })}`, secure: isSecure, host, port };
 }
 
 function invalid(text: string): TypeError {

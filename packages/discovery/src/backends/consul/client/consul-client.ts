@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import type { Clock } from '@spock/protocol/internal';
+import { type Clock, formatHostPort } from '@spock/protocol/internal';
 import Consul from 'consul';
 
 import type { ConsulAddress } from './consul-address.ts';
@@ -23,7 +23,7 @@ export interface ConsulCommon {
 
 /** The part of the npm package that its types leave out. */
 interface ConsulInternals {
-	readonly _opts: { readonly agent: HttpAgent };
+	readonly _opts: { readonly agent: HttpAgent; readonly baseUrl: { hostname: string } };
 	_ext(event: 'onCreate' | 'onRequest', hook: (request: ConsulHookRequest, next: () => void) => void): void;
 	_request(
 		request: Record<string, unknown>,
@@ -62,21 +62,22 @@ export function createClient(
 		...(serverName && { servername: serverName }),
 		...(verify !== undefined && { rejectUnauthorized: verify }),
 	};
-	const host = address.host.includes(':') ? `[${address.host}]` : address.host;
 	const client = new Consul({
-		host,
 		port: address.socketPath === undefined ? address.port : 80,
 		secure: address.secure,
 		agent: address.secure ? new HttpsAgent({ ...agentOptions, ...secure }) : new HttpAgent(agentOptions),
 		...(address.socketPath && { socketPath: address.socketPath }),
 	} as ConstructorParameters<typeof Consul>[0]);
 	const internals = client as unknown as ConsulInternals;
+	// The package would give node:http an address of IPv6 in brackets, which is a name that is looked up in DNS.
+	internals._opts.baseUrl.hostname = address.host;
 	internals._ext('onCreate', (request, next) => {
 		prepareRequest(request);
 		next();
 	});
-	if (!address.secure) return client;
-	const http2 = new Http2Sessions(`https://${host}:${address.port}`, secure, clock);
+	// HTTP/2 names its server by a URL, which has no place for a zone.
+	if (!address.secure || address.host.includes('%')) return client;
+	const http2 = new Http2Sessions(`https://${formatHostPort(address)}`, secure, clock);
 	http2Of.set(client, http2);
 	internals._ext('onRequest', (request, next) => {
 		void http2.isSpoken().then((isSpoken) => {

@@ -1,6 +1,7 @@
 // Shared by the packages of this repository; outside semver.
-export { DOCUMENTATION } from '../errors/documentation.ts';
+
 export { memberText, withPayloadText } from '../events/member-text.ts';
+export { DOCUMENTATION } from '../foundation/documentation.ts';
 export { HOST_LENGTH_MAX, isHost } from '../foundation/host.ts';
 export { nameHint, nearestName } from '../foundation/nearest-name.ts';
 export { isInteger, isName, isObject, isText, NAME_RULE, showAs, stringOrNull } from '../foundation/values.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { DOCUMENTATION } from '../packages/protocol/src/errors/documentation.ts';
 import { type ErrorCode, errorCodes, errorHelp } from '../packages/protocol/src/errors/error-code.ts';
+import { DOCUMENTATION } from '../packages/protocol/src/foundation/documentation.ts';
 
 const page = readFileSync(fileURLToPath(new URL('../docs/reference/errors.md', import.meta.url)), 'utf8');
 /** Each with the half of the page that it is in, and whether it says that a retry can help. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -35,7 +35,6 @@ function pagesIn(folder: string): string[] {
 
 /** What each README prints. Those of pg, ioredis and grpc need a server: the tests of their examples have one. */
 const PRINTED: Readonly<Record<string, RegExp>> = {
-	'README.md': /^barista is at 127\.0\.0\.1:\d+\n200\n$/,
 	'packages/protocol/README.md': /"func":"getService"[\s\S]*kind: 'reply'/,
 	'packages/balancer/README.md': /^(web-1 web-2|web-2 web-1)\nweb-[12]\n$/,
 	'packages/discovery/README.md': /^1 \d+ live\n/,
@@ -125,6 +124,29 @@ describe('the snippets of the READMEs and the guide', () => {
 		barista.closeAllConnections();
 	});
 
+	it('the first one of the README runs in the folder of the clone, as the line above it says', async () => {
+		const barista = createServer((_request, response) => response.end('menu')).listen(0, '127.0.0.1');
+		await once(barista, 'listening');
+		await using place = await tempSocket();
+		const services = join(place.directory, 'services.json');
+		const { port } = barista.address() as AddressInfo;
+		await writeFile(services, JSON.stringify({ services: { barista: [{ host: '127.0.0.1', port }] } }));
+		await using _sidecar = await startSidecar(place.path, ['--backend', 'local', '--services', services]);
+		const readme = readFileSync(join(root, 'README.md'), 'utf8');
+		const [, file = '', command = ''] = /^Save this as `(\S+)` in the same folder, and run `(.*?)`/m.exec(readme) ?? [];
+		const [snippet] = snippetsOf('README.md', 'js');
+		await writeFile(join(root, file), snippet?.code ?? '');
+		try {
+			await using running = spawnProcess('sh', ['-c', command], { cwd: root, env: { SPOCK_SOCKET: place.path } });
+			const expected = `barista is at 127.0.0.1:${port}\n200\n`;
+			expect(await running.finished).toMatchObject({ exitCode: 0, stderr: '', stdout: expected });
+		} finally {
+			await rm(join(root, file));
+		}
+		barista.close();
+		barista.closeAllConnections();
+	});
+
 	it('print in a terminal what the page shows, with the services of the page or of the examples', async () => {
 		const pages = guide.filter((page) => snippetsOf(page, 'console').length > 0);
 		expect(pages.length).toBeGreaterThan(0);
@@ -183,7 +205,8 @@ async function shellWith(directory: string, env: Readonly<Record<string, string>
 	const node = process.execPath;
 	for (const [name, line] of [
 		['sidecar', `exec "${node}" "${sidecarBin}" "$@"`],
-		['npx', 'shift; exec "$@"'],
+		// `npx --no-install sidecar …`, and `npx @spock/sidecar …`.
+		['npx', 'shift; [ "$1" = sidecar ] || set -- sidecar "$@"; exec "$@"'],
 	]) {
 		const path = join(directory, name ?? '');
 		await writeFile(path, `#!/bin/sh\n${line}\n`);

@@ -36,7 +36,7 @@ for (const folder of readdirSync(join(root, 'packages'))) {
 
 const documentation = release.documentation ?? `node_modules/${release.scope}/client/docs`;
 updateFile(
-	'packages/protocol/src/errors/documentation.ts',
+	'packages/protocol/src/foundation/documentation.ts',
 	`// Written by \`${COMMAND}\` from release.json.
 
 /** Where the pages are that errors and help name: an address, or a path in the directory of an app that has the packages installed. */

@@ -1,4 +1,4 @@
-import { DOCUMENTATION } from './documentation.ts';
+import { DOCUMENTATION } from '../foundation/documentation.ts';
 
 /**
  * The codes that travel in failures, and whether trying again can help. What each means stands apart, in {@link errorCodes}, so that

@@ -1,6 +1,7 @@
 // Shared by the packages of this repository; outside semver.
-export { DOCUMENTATION } from '../errors/documentation.ts';
+
 export { memberText, withPayloadText } from '../events/member-text.ts';
+export { DOCUMENTATION } from '../foundation/documentation.ts';
 export { causesOf, type ErrorLike, messageOf } from '../foundation/error-message.ts';
 export { HOST_LENGTH_MAX, isHost } from '../foundation/host.ts';
 export { formatHostPort, type HostPort, isIpv6, splitHostPort, withBrackets } from '../foundation/host-port.ts';

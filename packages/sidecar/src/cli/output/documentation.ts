@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
 import { DOCUMENTATION } from '@spock/protocol/internal';
@@ -32,7 +32,7 @@ function installedDocs(): string | undefined {
 	const { createRequire } = process.getBuiltinModule('node:module');
 	try {
 		const manifest = createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`);
-		const directory = join(dirname(manifest), 'docs');
+		const directory = join(dirname(realpathSync(manifest)), 'docs');
 		return existsSync(directory) ? directory : undefined;
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return undefined;

@@ -6,6 +6,7 @@ const TABLES = {
 	states: './state-tables.js',
 	settings: './settings-table.js',
 	metrics: './operations-tables.js',
+	events: './event-limits-table.js',
 	release: './release-names.js',
 	grpc: './grpc-descriptors.js',
 };

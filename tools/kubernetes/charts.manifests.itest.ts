@@ -143,9 +143,8 @@ describe('the library', () => {
 		);
 
 	it.each(['CronJob', 'Rollout', 'StatefulSet'])('gives a %s a sidecar that keeps the rules', (kind) => {
-		expect(
-			brokenRules(podsOf('--set', 'spock.events=claim')[kind] as Pod, { isNative: true, isAppOurs: false }),
-		).toEqual([]);
+		const pod = podsOf('--set', 'spock.events=volume')[kind] as Pod;
+		expect(brokenRules(pod, { isNative: true, isAppOurs: false })).toEqual([]);
 	});
 
 	it('leaves what the pod says of itself, and puts the sidecar before its init containers', () => {
@@ -157,10 +156,16 @@ describe('the library', () => {
 		expect(spec.volumes).toContainEqual({ name: 'data', emptyDir: {} });
 	});
 
-	it('has the claim that the events of a StatefulSet need', () => {
-		const manifest = parsed(renderKinds('--set', 'spock.events=claim')).find(({ kind }) => kind === 'StatefulSet');
+	it.each(['StatefulSet', 'StatefulSet by template'])('has the claim that the events of a %s need', (only) => {
+		const [manifest] = parsed(renderKinds('--set', `spock.events=claim,only=${only}`));
 		expect(manifest?.spec['volumeClaimTemplates']).toMatchObject([{ metadata: { name: 'spock-events' } }]);
-		expect(manifest?.spec.template?.spec.volumes?.map(({ name }) => name)).toEqual(['uds']);
+		const expected = { isNative: true, isAppOurs: false, claims: ['spock-events'] };
+		expect(brokenRules(manifest?.spec.template as Pod, expected)).toEqual([]);
+	});
+
+	it.each(['CronJob', 'Rollout', 'Deployment'])('refuses a %s the claim that only a StatefulSet has', (only) => {
+		const said = 'only a StatefulSet has volume claims for events';
+		expect(() => renderKinds('--set', `spock.events=claim,only=${only}`)).toThrow(said);
 	});
 
 	it('leaves out a pod that wants none, and refuses an ordinary sidecar where it would never end', () => {

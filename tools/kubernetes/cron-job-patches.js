@@ -14,7 +14,9 @@ export function cronJobPatches(directory) {
 	for (const name of readdirSync(components)) {
 		const { patches: own = [] } = parse(readFileSync(join(components, name, 'kustomization.yaml'), 'utf8'));
 		if (!own.some(({ path }) => path === PATCH)) continue;
-		const source = own.find(({ path, target }) => path !== PATCH && target.kind.split('|').includes('Job'))?.path;
+		const source = own.find(
+			({ path, target }) => path !== undefined && path !== PATCH && target.kind.split('|').includes('Job'),
+		)?.path;
 		if (source === undefined || !existsSync(join(components, name, source)))
 			throw new Error(`components/${name} patches CronJobs and no Jobs`);
 		patches.set(
@@ -27,13 +29,11 @@ export function cronJobPatches(directory) {
 
 /** With the comments, which a parser would lose. */
 function cronJobPatch(text, source) {
-	const [, template] = text.split(/^spec:\n/m);
+	const [head, template] = text.split(/^spec:\n/m);
 	return `# Made by \`npm run manifests -- --write\` of ${source}: change that.
 apiVersion: batch/v1
 kind: CronJob
-metadata:
-  name: any
-spec:
+${head.slice(head.search(/^metadata:/m))}spec:
   jobTemplate:
     spec:
 ${template.replace(/^(?=.)/gm, '    ')}`;

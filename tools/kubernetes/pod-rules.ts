@@ -20,6 +20,8 @@ export interface PodExpectation {
 	readonly isNative: boolean;
 	/** Whether the app is ours to write: then it keeps the rules of Pod Security "restricted" too. */
 	readonly isAppOurs: boolean;
+	/** Volumes that a StatefulSet claims for each of its pods. Default: none. */
+	readonly claims?: readonly string[];
 }
 
 /** The rules that a pod with a sidecar breaks, each in a sentence; empty if it keeps them all. */
@@ -36,6 +38,7 @@ export function brokenRules(pod: Pod, expected: PodExpectation): string[] {
 		...tokenRules(pod, sidecar, expected),
 		...environmentRules(sidecar),
 		...memoryRules(pod, sidecar),
+		...volumeRules(pod, expected),
 	];
 }
 
@@ -71,6 +74,13 @@ function placeRules({ spec }: Pod, sidecar: Container, { isNative }: PodExpectat
 				'without native sidecars it is an ordinary container': spec.containers.includes(sidecar),
 				'an ordinary container has no restartPolicy': sidecar.restartPolicy === undefined,
 			});
+}
+
+function volumeRules({ spec }: Pod, { claims = [] }: PodExpectation): string[] {
+	const names = new Set([...(spec.volumes ?? []).map(({ name }) => name), ...claims]);
+	const containers = [...(spec.initContainers ?? []), ...spec.containers];
+	const mounts = containers.flatMap(({ volumeMounts = [] }) => volumeMounts);
+	return broken(Object.fromEntries(mounts.map(({ name }) => [`the volume ${name} is there`, names.has(name)])));
 }
 
 /** What a container does not say, it has from its pod. */

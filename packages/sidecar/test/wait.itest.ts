@@ -35,6 +35,10 @@ describe('sidecar wait', () => {
 			expect.stringMatching(/was not ready within 300ms .*backend consul has not answered yet/),
 		]);
 		expect(waiting.stdout()).toBe('');
+		// What a probe may run where the app must not wait for the registry.
+		await using status = runSidecar(['status', '--socket', place.path]);
+		const answer = await status.finished;
+		expect([answer.exitCode, answer.stdout.split('ECONNREFUSED').length - 1]).toEqual([0, 1]);
 		await early.stop();
 		await using _ready = await startSidecar(place.path, ['--backend', 'local']);
 		expect(await waiting.finished).toMatchObject({ exitCode: 0, stdout: 'started\n', stderr: '' });

@@ -3,6 +3,7 @@
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 
 import { parseAllDocuments, stringify } from 'yaml';
 
@@ -19,7 +20,11 @@ export const OPTIONAL = [
 	'events-volume-claim',
 	'grpc',
 	'prometheus-annotations',
+	'admin-on-loopback',
+	'ready-without-sidecar',
+	'start-without-registry',
 ];
+const PROBES = ['startupProbe', 'livenessProbe', 'readinessProbe'];
 
 const WORKLOAD = {
 	apiVersion: 'apps/v1',
@@ -52,6 +57,9 @@ export function nodeComponents(directory, tools) {
 		'events-volume-claim': claim,
 		grpc,
 		'spock-on-node': onNode,
+		'ready-without-sidecar': _ready,
+		'start-without-registry': _start,
+		'admin-on-loopback': _admin,
 		...optional
 	} = sidecarComponents(directory, tools);
 	const parts = { resources: ['node'], components: ['sidecar', 'node', 'pod-monitor'] };
@@ -75,12 +83,22 @@ function addedBy(workload, base) {
 	const [own, other] = [sidecarOf(workload.template.spec), sidecarOf(base.template.spec)];
 	const added = {
 		env: without(own.env, other.env),
+		changed: own.env.filter((one) =>
+			other.env.some((before) => before.name === one.name && !isDeepStrictEqual(before, one)),
+		),
+		probes: probesBeside(own, other),
 		volumeMounts: without(own.volumeMounts, other.volumeMounts),
 		volumes: without(workload.template.spec.volumes, base.template.spec.volumes),
 		annotations: workload.template.metadata.annotations,
 		volumeClaimTemplates: workload.volumeClaimTemplates,
 	};
 	return Object.fromEntries(Object.entries(added).filter(([, value]) => value !== undefined && value.length !== 0));
+}
+
+/** The probes that differ, null for one that was taken away; undefined where none does. */
+function probesBeside(own, other) {
+	const changed = PROBES.filter((name) => !isDeepStrictEqual(own[name], other[name]));
+	return changed.length === 0 ? undefined : Object.fromEntries(changed.map((name) => [name, own[name] ?? null]));
 }
 
 function without(list, others) {

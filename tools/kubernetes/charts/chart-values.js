@@ -103,9 +103,27 @@ export function sidecarValues(components) {
 			'events',
 			'none',
 			{ enum: ['none', 'volume', 'claim'] },
-			'`volume`: the log of events goes with the pod; `claim`: it outlives it, in a StatefulSet with spock.volumeClaimTemplates',
+			'`volume`: the log of events goes with the pod; `claim`: it outlives it, in a StatefulSet alone (k8s/README.md#helm)',
 		],
 		['grpc', false, SWITCH, 'gRPC at unix:/uds/grpc.sock, for apps in other languages'],
+		[
+			'adminReach',
+			'pod',
+			{ enum: ['pod', 'loopback'] },
+			"the admin port has no password. `pod`: what reaches the pod reaches it, as the kubelet's probes and Prometheus must; restrict it with a NetworkPolicy (k8s/components/network-policy). `loopback`: only kubectl exec and port-forward; probes run commands, and Prometheus cannot scrape",
+		],
+		[
+			'readyWithoutSidecar',
+			false,
+			SWITCH,
+			'false: a pod whose sidecar is not ready leaves its Services, because its app looks up nothing new. true: it stays in them, for an app that can serve from what it knows',
+		],
+		[
+			'startWithoutRegistry',
+			false,
+			SWITCH,
+			'false: the app starts when the registry has answered; while Consul is down new pods wait, and a rollout replaces no pod that works. true: it starts with the sidecar, and its lookups fail until the registry answers',
+		],
 	];
 }
 
@@ -136,6 +154,19 @@ export function nodeValues({ components, objects }) {
 	];
 }
 
+const COMMENT_WIDTH = 120;
+
+/** A text in lines of at most so many characters; none for an empty one. */
+function wrapped(text, width) {
+	const lines = [];
+	for (const word of text.split(' ').filter((one) => one !== '')) {
+		const longer = `${lines.at(-1) ?? ''} ${word}`;
+		if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer;
+		else lines.push(word);
+	}
+	return lines;
+}
+
 /** values.yaml. */
 export function valuesFile(rows, head) {
 	const lines = [`# ${head}`];
@@ -146,7 +177,7 @@ export function valuesFile(rows, head) {
 		const parents = parts.slice(0, -1);
 		for (let at = shared; at < parents.length; at++) lines.push(`${'  '.repeat(at)}${parents[at]}:`);
 		const indent = '  '.repeat(parents.length);
-		if (comment !== '') lines.push(`${indent}# ${comment}`);
+		lines.push(...wrapped(comment, COMMENT_WIDTH).map((line) => `${indent}# ${line}`));
 		const text = stringify({ [parts.at(-1)]: value }, { lineWidth: 0 }).trimEnd();
 		lines.push(...text.split('\n').map((line) => indent + line));
 		open = parents;

@@ -17,16 +17,26 @@ appVolumeMounts, volumeClaimTemplates. What stands in a component is in _compone
 {{- if eq (.events | default "none") "claim" }}{{ $with = append $with "events-volume-claim" }}{{ end -}}
 {{- if .grpc }}{{ $with = append $with "grpc" }}{{ end -}}
 {{- if .prometheusAnnotations }}{{ $with = append $with "prometheus-annotations" }}{{ end -}}
+{{- if eq (.adminReach | default "pod") "loopback" -}}
+{{- if .prometheusAnnotations }}{{ fail "spock: Prometheus cannot scrape an admin port on loopback: leave out prometheusAnnotations or adminReach: loopback" }}{{ end -}}
+{{- $with = append $with "admin-on-loopback" -}}
+{{- end -}}
+{{- if .readyWithoutSidecar }}{{ $with = append $with "ready-without-sidecar" }}{{ end -}}
+{{- if .startWithoutRegistry }}{{ $with = append $with "start-without-registry" }}{{ end -}}
+{{- $own := list -}}
 {{- range $name := $with -}}
 {{- $part := get $components $name -}}
 {{- /* Before what is there, as kustomize has it. */ -}}
 {{- $_ := set $container "env" (concat ($part.env | default list) $container.env) -}}
+{{- $own = concat $own ($part.changed | default list) -}}
+{{- range $probe, $value := ($part.probes | default dict) -}}
+{{- if $value }}{{ $_ := set $container $probe $value }}{{ else }}{{ $_ := unset $container $probe }}{{ end -}}
+{{- end -}}
 {{- $_ := set $container "volumeMounts" (concat ($part.volumeMounts | default list) $container.volumeMounts) -}}
 {{- $_ := set $parts "volumes" (concat ($part.volumes | default list) $parts.volumes) -}}
 {{- $_ := set $parts "annotations" (merge ($parts.annotations | default dict) ($part.annotations | default dict)) -}}
 {{- $_ := set $parts "volumeClaimTemplates" (concat ($parts.volumeClaimTemplates | default list) ($part.volumeClaimTemplates | default list)) -}}
 {{- end -}}
-{{- $own := list -}}
 {{- if eq $consul.kind "agent" -}}
 {{- $own = append $own (dict "name" "CONSUL_HTTP_ADDR" "value" $consul.agent.address) -}}
 {{- else if eq $consul.kind "servers" -}}

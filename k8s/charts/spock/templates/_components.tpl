@@ -218,4 +218,40 @@ prometheus-annotations:
     prometheus.io/path: /metrics
     prometheus.io/port: "9464"
     prometheus.io/scrape: "true"
+admin-on-loopback:
+  changed:
+    - name: SPOCK_ADMIN
+      value: 127.0.0.1:9464
+    - name: SPOCK_ADMIN_ANY
+      value: "false"
+  probes:
+    livenessProbe:
+      exec:
+        command:
+          - sidecar
+          - status
+      failureThreshold: 3
+      periodSeconds: 10
+      timeoutSeconds: 5
+    readinessProbe:
+      exec:
+        command:
+          - sidecar
+          - health
+      failureThreshold: 2
+      periodSeconds: 5
+      timeoutSeconds: 5
+ready-without-sidecar:
+  probes:
+    readinessProbe: null
+start-without-registry:
+  probes:
+    startupProbe:
+      exec:
+        command:
+          - sidecar
+          - status
+      failureThreshold: 300
+      periodSeconds: 1
+      timeoutSeconds: 5
 {{- end -}}

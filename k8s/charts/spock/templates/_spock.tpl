@@ -16,16 +16,26 @@ appVolumeMounts, volumeClaimTemplates. What stands in a component is in _compone
 {{- if eq (.events | default "none") "claim" }}{{ $with = append $with "events-volume-claim" }}{{ end -}}
 {{- if .grpc }}{{ $with = append $with "grpc" }}{{ end -}}
 {{- if .prometheusAnnotations }}{{ $with = append $with "prometheus-annotations" }}{{ end -}}
+{{- if eq (.adminReach | default "pod") "loopback" -}}
+{{- if .prometheusAnnotations }}{{ fail "spock: Prometheus cannot scrape an admin port on loopback: leave out prometheusAnnotations or adminReach: loopback" }}{{ end -}}
+{{- $with = append $with "admin-on-loopback" -}}
+{{- end -}}
+{{- if .readyWithoutSidecar }}{{ $with = append $with "ready-without-sidecar" }}{{ end -}}
+{{- if .startWithoutRegistry }}{{ $with = append $with "start-without-registry" }}{{ end -}}
+{{- $own := list -}}
 {{- range $name := $with -}}
 {{- $part := get $components $name -}}
 {{- /* Before what is there, as kustomize has it. */ -}}
 {{- $_ := set $container "env" (concat ($part.env | default list) $container.env) -}}
+{{- $own = concat $own ($part.changed | default list) -}}
+{{- range $probe, $value := ($part.probes | default dict) -}}
+{{- if $value }}{{ $_ := set $container $probe $value }}{{ else }}{{ $_ := unset $container $probe }}{{ end -}}
+{{- end -}}
 {{- $_ := set $container "volumeMounts" (concat ($part.volumeMounts | default list) $container.volumeMounts) -}}
 {{- $_ := set $parts "volumes" (concat ($part.volumes | default list) $parts.volumes) -}}
 {{- $_ := set $parts "annotations" (merge ($parts.annotations | default dict) ($part.annotations | default dict)) -}}
 {{- $_ := set $parts "volumeClaimTemplates" (concat ($parts.volumeClaimTemplates | default list) ($part.volumeClaimTemplates | default list)) -}}
 {{- end -}}
-{{- $own := list -}}
 {{- if eq $consul.kind "agent" -}}
 {{- $own = append $own (dict "name" "CONSUL_HTTP_ADDR" "value" $consul.agent.address) -}}
 {{- else if eq $consul.kind "servers" -}}
@@ -59,17 +69,33 @@ appVolumeMounts, volumeClaimTemplates. What stands in a component is in _compone
 {{- end -}}
 
 {{- /* What an app's chart takes. Each is called with the context of that chart, whose values have the sidecar's under `spock`. */ -}}
+{{- /* Ends with a sentence where `events: claim` would mount a volume that no claim is made for: (list VALUES KIND NAME). */ -}}
+{{- define "spock.checkClaim" -}}
+{{- if and (eq ((index . 0).events | default "none") "claim") (ne (index . 1) "StatefulSet") -}}
+{{- fail (printf "%s: only a StatefulSet has volume claims for events. There, call it as (list . %s\"StatefulSet\") and include spock.volumeClaimTemplates beside the template; elsewhere set spock.events to volume" (index . 2) (index . 3)) -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "spock.labels" -}}
 {{- toYaml (include "spock.parts" .Values.spock | fromYaml).labels -}}
+{{- end -}}
+
+{{- define "spock.annotations" -}}
+{{- toYaml ((include "spock.parts" .Values.spock | fromYaml).annotations | default dict) -}}
 {{- end -}}
 
 {{- define "spock.podSecurityContext" -}}
 {{- toYaml (include "spock.parts" .Values.spock | fromYaml).podSecurityContext -}}
 {{- end -}}
 
-{{- /* An item for initContainers, where it must be the first; for containers, where `native` is false. */ -}}
+{{- /* An item for initContainers, where it must be the first; for containers, where `native` is false. In a StatefulSet with
+`events: claim` it is called with (list . "StatefulSet"). */ -}}
 {{- define "spock.container" -}}
-{{- toYaml (list (include "spock.parts" .Values.spock | fromYaml).container) -}}
+{{- $args := list . "" -}}
+{{- if kindIs "slice" . }}{{ $args = . }}{{ end -}}
+{{- $values := (index $args 0).Values.spock -}}
+{{- include "spock.checkClaim" (list $values (index $args 1) "spock.container" "") -}}
+{{- toYaml (list (include "spock.parts" $values | fromYaml).container) -}}
 {{- end -}}
 
 {{- define "spock.volumes" -}}
@@ -86,7 +112,8 @@ appVolumeMounts, volumeClaimTemplates. What stands in a component is in _compone
 {{- toYaml ((include "spock.parts" .Values.spock | fromYaml).volumeClaimTemplates | default list) -}}
 {{- end -}}
 
-{{- /* A whole pod template with the sidecar, of the one without it: `include "spock.podTemplate" (list . TEXT)`. As components/sidecar
+{{- /* A whole pod template with the sidecar, of the one without it: `include "spock.podTemplate" (list . TEXT)`; in a StatefulSet with
+`events: claim`, (list . TEXT "StatefulSet"). As components/sidecar
 does, it mounts the socket in the first container, and leaves alone a pod with the label `spock-sidecar: none`. */ -}}
 {{- define "spock.podTemplate" -}}
 {{- $template := index . 1 | fromYaml -}}
@@ -94,6 +121,9 @@ does, it mounts the socket in the first container, and leaves alone a pod with t
 {{- $metadata := $template.metadata | default dict -}}
 {{- if ne (get ($metadata.labels | default dict) "spock-sidecar") "none" -}}
 {{- $values := (index . 0).Values.spock -}}
+{{- $kind := "" -}}
+{{- if gt (len .) 2 }}{{ $kind = index . 2 }}{{ end -}}
+{{- include "spock.checkClaim" (list $values $kind "spock.podTemplate" "TEXT ") -}}
 {{- $parts := include "spock.parts" $values | fromYaml -}}
 {{- $spec := $template.spec | default dict -}}
 {{- if not $spec.containers }}{{ fail "spock.podTemplate: the pod template has no containers" }}{{ end -}}

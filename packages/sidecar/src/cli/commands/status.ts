@@ -40,7 +40,7 @@ export function formatStatus(reply: StatusReply, look: Look, at: number): Page {
 		ready ? styled('good', 'ready') : styled('bad', 'not ready'),
 	);
 	facts([
-		...reply.reasons.map((reason) => ['', styled(ready ? 'warning' : 'bad', reason)]),
+		...ownReasons(reply, failure).map((reason) => ['', styled(ready ? 'warning' : 'bad', reason)]),
 		...(reply.backend.members ?? [reply.backend]).flatMap(backendRows),
 		...failureRows(reply, failure),
 		...connectionRows(reply),
@@ -96,6 +96,11 @@ function oversizeRows({ oversizeSubscriptions: count }: StatusReply): Cell[][] {
 	// Missing from a sidecar of an earlier version.
 	if (!(count > 0)) return [];
 	return [['', styled('warning', `${count} too long for their client: raise frameBytesMax at both ends`)]];
+}
+
+/** Without those that an error below has in it. */
+function ownReasons({ reasons }: StatusReply, failure: CommonFailure | null): readonly string[] {
+	return reasons.filter((reason) => !failure?.errors.some((error) => reason.includes(error)));
 }
 
 /** What apps get in an outage, and what fails for several watches at once, beside the errors of the backends above. */

@@ -50,6 +50,8 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	#vouchedAtMs = 0;
 	/** How old the last answer was when it arrived. */
 	#arrivedAgeMs = 0;
+	/** The served value is empty, and need not be held back by those that it is published to. */
+	#isEmptied = false;
 	#error: SpockError | undefined;
 
 	constructor(query: Q, context: CacheEntryContext<Q, V, S>) {
@@ -251,11 +253,16 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	}
 
 	#answered(value: V, meta: AnswerMeta, cameAtMs: number = this.#context.clock.now()): void {
-		// Compare an empty answer with that of an earlier process: the registry may have lost its data in between.
-		if (value.length === 0 && this.#kept.defer(() => this.#answered(value, meta, cameAtMs))) return;
+		// Compare an empty answer with that of an earlier process: the registry may have lost its data in between. One from the memory of
+		// another process may be older.
+		const isCompared = value.length === 0 || meta.isUnconfirmed === true;
+		if (isCompared && this.#kept.defer(() => this.#answered(value, meta, cameAtMs))) return;
 		if (this.#state === 'evicted') return;
 		const { kind } = this.#context;
-		if (this.#hold.isDue(this.#kept.value ?? kind.nothing, value)) this.#restore();
+		const isBelieved = meta.isEmptied === true;
+		if (!isBelieved && this.#hold.isDue(this.#kept.value ?? kind.nothing, value)) this.#restore();
+		if (this.#isOutdated(meta, cameAtMs)) return;
+		this.#isEmptied = value.length === 0 && (this.#isEmptied || isBelieved);
 		this.#outage.ended();
 		this.#error = undefined;
 		this.#arrivedAgeMs = meta.ageMs;
@@ -267,7 +274,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 			// An unchanged list keeps its objects, for which readers memoise.
 			this.#handle(`${how}, same`, served);
 		} else {
-			const isHeld = served !== undefined && this.#hold.isDue(served, value);
+			const isHeld = served !== undefined && !isBelieved && this.#hold.isDue(served, value);
 			const isConfirming = this.#state === 'confirming';
 			const isLateAgain = isHeld && isConfirming && how === 'late';
 			// A late answer does not confirm; the next one may. From an address that is always late, none does.
@@ -278,6 +285,16 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 			const isEmptied = isHeld && !isLateAgain;
 			this.#handle(isEmptied ? 'emptied' : `${how}, different`, isHeld && !isConfirming ? served : value);
 		}
+	}
+
+	/** True for an answer from memory that is older than what is served, or was stored by an earlier process, which is then served. */
+	#isOutdated({ isUnconfirmed, ageMs, vouchedAgeMs = ageMs }: AnswerMeta, cameAtMs: number): boolean {
+		if (isUnconfirmed !== true) return false;
+		const { clock } = this.#context;
+		const answerAgeMs = clock.now() - cameAtMs + vouchedAgeMs;
+		const { verifiedAt } = this.#kept;
+		if (verifiedAt !== undefined && clock.wallNow() - verifiedAt < answerAgeMs) this.#restore();
+		return this.#state === 'stale' && this.ageMs < answerAgeMs;
 	}
 
 	#failed(error: SpockError): void {
@@ -322,8 +339,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 				if (event === 'answered, same') this.#served.keep();
 				return;
 			case 'publish':
-				if (this.#state === 'fresh' || this.#state === 'held' || this.#state === 'stale')
-					this.#served.publish(value, this.#state);
+				this.#publish(value);
 				return;
 			case 'settle waiters':
 				this.waiters.settle();
@@ -351,6 +367,16 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 				this.#watch?.stop();
 				return;
 		}
+	}
+
+	#publish(value: V): void {
+		const { kind, emptyHoldMs } = this.#context;
+		if (this.#state !== 'fresh' && this.#state !== 'held' && this.#state !== 'stale') return;
+		const isEmpty = value.length === 0;
+		// It was held back here, or there was a reason not to.
+		this.#isEmptied ||= emptyHoldMs > 0 && (this.#served.value ?? kind.nothing).length > 0;
+		this.#isEmptied &&= isEmpty;
+		this.#served.publish(value, this.#state, this.#isEmptied);
 	}
 
 	/** The empty answer has an explanation other than a registry that lost its data. */

@@ -108,6 +108,7 @@ export class BackendSource implements ServiceSource {
 	/** Undefined where the registry has no keys. */
 	readonly #keys: AnswerCache<KeyQuery, readonly KeyEntry[], KeySnapshot> | undefined;
 	readonly #lists: ListCache;
+	readonly #firstAnswerMs: number;
 	readonly #state: StateStore | undefined;
 
 	constructor(options: BackendSourceOptions) {
@@ -122,13 +123,15 @@ export class BackendSource implements ServiceSource {
 		const state = stateDir === undefined ? undefined : new StateStore({ stateDir, stateScope, clock, onEvent });
 		this.#state = state;
 		this.#lists = new ListCache({ backend, clock, state, onEvent });
+		const firstAnswerMs = durationMsOption('firstAnswerMs', options.firstAnswerMs ?? DEFAULT_FIRST_ANSWER_MS);
+		this.#firstAnswerMs = firstAnswerMs;
 		const common = {
 			clock,
 			onEvent,
 			confirmsAfterStandstill: backend.confirmsAfterStandstill === true,
 			emptyHoldMs: durationMsOption('emptyHoldMs', options.emptyHoldMs ?? DEFAULT_EMPTY_HOLD_MS, 0),
 			idleTtlMs: durationMsOption('idleTtlMs', options.idleTtlMs ?? DEFAULT_IDLE_TTL_MS),
-			firstAnswerMs: durationMsOption('firstAnswerMs', options.firstAnswerMs ?? DEFAULT_FIRST_ANSWER_MS),
+			firstAnswerMs,
 			staleMaxMs:
 				options.staleMaxMs === undefined
 					? Number.POSITIVE_INFINITY
@@ -167,7 +170,7 @@ export class BackendSource implements ServiceSource {
 
 	/** The names of all services; the last list with its age when the registry does not answer. */
 	list(query: { readonly datacenter?: string } = {}, options: CallOptions = {}): Promise<ServiceList> {
-		return this.#lists.list(query, options);
+		return this.#lists.list(query, { timeoutMs: this.#firstAnswerMs, ...options });
 	}
 
 	async inspect(query: ServiceQuery, options?: CallOptions & AskedBy): Promise<Inspection> {
@@ -209,12 +212,12 @@ export class BackendSource implements ServiceSource {
 	}
 
 	async #probe(options: CallOptions): Promise<SnapshotSource> {
-		if (this.#backend.probe === undefined) return (await this.list({}, options)).source;
+		if (this.#backend.probe === undefined) return (await this.#lists.list({}, options)).source;
 		try {
 			await this.#backend.probe(options);
 			return 'live';
 		} catch (error) {
-			const known = await this.list({}, options).catch(() => undefined);
+			const known = await this.#lists.list({}, options).catch(() => undefined);
 			if (known === undefined) throw error;
 			return known.source;
 		}

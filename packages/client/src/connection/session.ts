@@ -98,7 +98,10 @@ export class Session {
 		this.#hello();
 	}
 
-	/** Sends a call of this session: it ends with the session. Without callbacks its outcome is ignored. */
+	/**
+	 * Sends a call of this session: it ends with the session. Without callbacks its outcome is ignored. The sidecar is given `waitMs`, where
+	 * its caller waits for less or more than by default.
+	 */
 	send(
 		func: FuncName,
 		data: unknown,
@@ -106,8 +109,9 @@ export class Session {
 		timeoutMs: number,
 		resolve: (value: unknown) => void = ignore,
 		reject: (error: SpockError) => void = ignore,
+		waitMs?: number,
 	): void {
-		const tail = encodeRequestTail(func, encodePayload(data));
+		const tail = encodeRequestTail(func, encodePayload(data), waitMs);
 		this.channel.send(
 			new OutgoingCall({ func, tail, traits, timeoutMs, signal: undefined }, this.#clock, resolve, reject),
 		);

@@ -240,6 +240,23 @@ describe('while the sidecar is away', () => {
 		await diplomat.close();
 	});
 
+	it('another process that remembers less than is known replaces nothing, until it has a live answer', async () => {
+		const { diplomat, sidecar, clock } = await simulate();
+		sidecar.publish(fakeSnapshot('barista', 5, ['10.0.0.1:80']));
+		await diplomat.getService('barista');
+		sidecar.options = { instance: 'fake-2' };
+		const old = { source: 'last-known-good', ageMs: 60_000 } as const;
+		sidecar.publish({ ...fakeSnapshot('barista', 1, ['10.0.0.9:80']), ...old });
+		sidecar.connection.drop();
+		await clock.advance(1000);
+		expect(diplomat.status()).toMatchObject({ state: 'ready', instance: 'fake-2' });
+		expect(await diplomat.getService('barista')).toMatchObject({ host: '10.0.0.1', stale: true });
+		sidecar.publish(fakeSnapshot('barista', 2, ['10.0.0.2:80']));
+		await settle();
+		expect(await diplomat.getService('barista')).toMatchObject({ host: '10.0.0.2' });
+		await diplomat.close();
+	});
+
 	it('another process may start its revisions again', async () => {
 		const { diplomat, sidecar, clock } = await simulate();
 		sidecar.publish(fakeSnapshot('barista', 50, ['10.0.0.1:80']));

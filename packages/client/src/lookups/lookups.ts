@@ -160,7 +160,7 @@ export class Lookups {
 		const answerKnown = known?.stored.isYoung(maxAgeMs) ? known.lookUp(key) : undefined;
 		if (answerKnown !== undefined) return answerKnown;
 		const left = await this.#whenGreeted(options);
-		const picker = this.isRemote ? undefined : this.#setup.pickers.open(query);
+		const picker = this.isRemote ? undefined : this.#setup.pickers.open(query, left.timeoutMs);
 		// At `subscriptionsMax`, or where it cannot push. While it is away, a stored snapshot is the better choice.
 		const isAsked = picker === undefined && !this.#isStoodInFor;
 		if (isAsked && this.#sidecar !== undefined) return this.#ask(this.#sidecar, query, left);

@@ -51,12 +51,15 @@ export class ServicePickers {
 		return this.#pickers.get(queryKey(query));
 	}
 
-	/** The picker of a query, made if necessary; undefined at `subscriptionsMax`, of this client or of its source. */
-	open(query: ServiceQuery): ServicePicker | undefined {
+	/**
+	 * The picker of a query, made if necessary for a caller that waits for `waitMs`; undefined at `subscriptionsMax`, of this client or of
+	 * its source.
+	 */
+	open(query: ServiceQuery, waitMs?: number): ServicePicker | undefined {
 		const known = this.#pickers.get(queryKey(query));
 		if (known !== undefined) return known;
 		try {
-			const stored = this.#store.open(query);
+			const stored = this.#store.open(query, waitMs);
 			if (stored === undefined) return undefined;
 			const ended = (): boolean => this.#pickers.delete(stored.key);
 			const picker = new ServicePicker(stored, this.#options, this.#records, this.#planner, ended);

@@ -91,7 +91,7 @@ function merge(left: readonly ServiceInstance[], right: readonly ServiceInstance
 }
 
 function snapshotFrom(members: Members, readInstances: () => readonly ServiceInstance[]): ServiceSnapshot {
-	const { service, revision, source, ageMs, verifiedAt, liveAt, held, panic, oversize } = members;
+	const { service, revision, source, ageMs, verifiedAt, liveAt, held, emptied, panic, oversize } = members;
 	if (typeof service !== 'string') throw wrong('service', 'a string');
 	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
 	const scope: Omit<ServiceQuery, 'service'> = readQuery(service, members);
@@ -106,6 +106,7 @@ function snapshotFrom(members: Members, readInstances: () => readonly ServiceIns
 		verifiedAt: readMs(verifiedAt),
 		...(isFrom0(liveAt) && { liveAt }),
 		...(held === true && { held }),
+		...(emptied === true && { emptied }),
 		...(panic === true && { panic }),
 		...(oversize === true && { oversize }),
 	} satisfies ServiceSnapshot);
@@ -245,7 +246,7 @@ function wrong(path: string, expected: string): SpockError {
 /** A snapshot of keys from the data of a reply or a push; frozen. Throws PROTOCOL, whose `details.path` names the member. */
 export function readKeySnapshot(data: unknown): KeySnapshot {
 	const members = expectObject(data, '');
-	const { key, prefix, datacenter, revision, source, ageMs, verifiedAt, liveAt, held, oversize, value } = members;
+	const { key, prefix, datacenter, revision, source, ageMs, verifiedAt, liveAt, held, emptied, oversize, value } = members;
 	if (typeof key !== 'string') throw wrong('key', 'a string');
 	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
 	const query: KeyQuery = {
@@ -260,6 +261,7 @@ export function readKeySnapshot(data: unknown): KeySnapshot {
 		verifiedAt: readMs(verifiedAt),
 		...(isFrom0(liveAt) && { liveAt }),
 		...(held === true && { held }),
+		...(emptied === true && { emptied }),
 		...(oversize === true && { oversize }),
 	};
 	if (prefix === true) {

@@ -50,7 +50,7 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		throwIfAborted(signal, getFunc);
 		if (this.#feed.store.isClosed) throw closedError();
 		const isFed = this.#port.pushes !== false || this.#standIn?.isAway === true;
-		const stored = isFed ? this.#feed.store.open(query) : undefined;
+		const stored = isFed ? this.#feed.store.open(query, options.timeoutMs) : undefined;
 		if (stored === undefined) return this.#getUnstored(query, options);
 		const known = stored.read();
 		if (known !== undefined) return this.#young(stored, known, options);

@@ -10,8 +10,8 @@ const UNUSED_SWEEPS_MAX = 2;
 
 /** Where the snapshots of a store come from. */
 export interface SnapshotFeed<Q, S extends PublishedSnapshot> {
-	/** Keeps this snapshot current from now on. `open` rethrows its errors. */
-	start(stored: StoredSnapshot<Q, S>): void;
+	/** Keeps this snapshot current from now on. Its first caller waits for `waitMs`; undefined: for the default. `open` rethrows its errors. */
+	start(stored: StoredSnapshot<Q, S>, waitMs?: number): void;
 	/** The snapshot is no longer stored. */
 	stop(stored: StoredSnapshot<Q, S>): void;
 }
@@ -59,8 +59,11 @@ export class SnapshotStore<Q, S extends PublishedSnapshot> {
 		return this.#stored.get(this.#identity.keyOf(query));
 	}
 
-	/** The stored snapshot of a query, added if necessary; undefined at `subscriptionsMax`. Throws CLOSED after `close`. */
-	open(query: Q): StoredSnapshot<Q, S> | undefined {
+	/**
+	 * The stored snapshot of a query, added if necessary for a caller that waits for `waitMs`; undefined at `subscriptionsMax`. Throws CLOSED
+	 * after `close`.
+	 */
+	open(query: Q, waitMs?: number): StoredSnapshot<Q, S> | undefined {
 		if (this.#isClosed) throw closedError();
 		const known = this.find(query);
 		if (known !== undefined) {
@@ -71,7 +74,7 @@ export class SnapshotStore<Q, S extends PublishedSnapshot> {
 		const stored = this.unstored(query);
 		this.#stored.set(stored.key, stored);
 		try {
-			this.#feed.start(stored);
+			this.#feed.start(stored, waitMs);
 		} catch (error) {
 			this.#stored.delete(stored.key);
 			throw error;

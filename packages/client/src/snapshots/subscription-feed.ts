@@ -129,14 +129,14 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 	}
 
 	/** Called by the store: subscribes now, or once connected. */
-	start(stored: StoredSnapshot<Q, S>): void {
+	start(stored: StoredSnapshot<Q, S>, waitMs?: number): void {
 		const none = { session: undefined, instance: undefined, base: undefined, isWaited: false };
 		const subscription = { stored, ...none, missedRevision: 0 };
 		this.#subscriptions.set(stored, subscription);
 		this.#endListening ??= this.#ages.onStandstill(({ beganAtMs }) => this.#stoodStill(beganAtMs));
 		this.#standIn?.start(stored);
 		if (this.#port.pushes === false) stored.fail(noPushesError());
-		else this.#subscribe(subscription);
+		else this.#subscribe(subscription, this.#kind.subscribed, waitMs);
 	}
 
 	/** Called by the store: ends the subscription. */
@@ -281,7 +281,11 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		this.#doubted.clear();
 	}
 
-	#subscribe(subscription: Subscription<Q, S>, traits: CallTraits = this.#kind.subscribed): void {
+	#subscribe(
+		subscription: Subscription<Q, S>,
+		traits: CallTraits = this.#kind.subscribed,
+		waitMs: number | undefined = undefined,
+	): void {
 		const session = this.#session;
 		if (session === undefined || this.#port.connection.state !== 'ready') return;
 		subscription.session = session;
@@ -296,9 +300,10 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 			this.#kind.watchFunc,
 			subscription.stored.query,
 			traits,
-			this.#options.timeoutMs,
+			Math.max(waitMs ?? 0, this.#options.timeoutMs),
 			(snapshot) => this.#subscribed(subscription, session, snapshot as S),
 			(error) => this.#subscribeFailed(subscription, session, error),
+			waitMs,
 		);
 	}
 
@@ -338,10 +343,22 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 				return;
 			}
 		}
-		subscription.instance = instance;
 		this.#standIn?.stop(stored);
+		if (known !== undefined && this.#isOutdated(subscription, snapshot, instance)) {
+			// Observers are notified: the sidecar that does not confirm it may be another one.
+			const knownAgeMs = stored.isStale ? stored.ageMs : 0;
+			this.#put(stored, { ...known, source: 'last-known-good' }, this.#ages.now() - knownAgeMs);
+			return;
+		}
+		subscription.instance = instance;
 		this.#put(stored, snapshot, this.#ages.now() - this.#ages.ageOfRead(snapshot));
 		if (subscription.isWaited) this.#markStale(subscription, this.#ages.sentAtMs());
+	}
+
+	/** True for what another process remembers, if what is known is newer: a sidecar that was restarted may know less than its clients. */
+	#isOutdated({ stored, instance }: Subscription<Q, S>, snapshot: S, newest: string | null): boolean {
+		if (newest === instance || snapshot.source !== 'last-known-good') return false;
+		return snapshot.ageMs > (stored.isStale ? stored.ageMs : 0);
 	}
 
 	/** Marks a live snapshot as last known, verified at this time. */

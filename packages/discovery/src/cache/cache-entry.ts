@@ -52,6 +52,8 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	#state: CacheEntryState = 'cold';
 	#answeredAtMs = 0;
 	#vouchedAtMs = 0;
+	/** The served value is empty, and need not be held back by those that it is published to. */
+	#isEmptied = false;
 	#error: SpockError | undefined;
 
 	constructor(query: Q, context: CacheEntryContext<Q, V, S>) {
@@ -264,26 +266,37 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		if (this.observers.size > 0 || this.isInUse) this.#restartWatch();
 	}
 
-	#answered(value: V, meta: AnswerMeta, cameAtMs: number = this.#cameAtMs()): void {
-		// Compare an empty answer with that of an earlier process: the registry may have lost its data in between.
-		if (value.length === 0 && this.#kept.defer(() => this.#answered(value, meta, cameAtMs))) return;
+	/** `noticedAtMs`: when the backend reported it, by the age clock. */
+	#answered(
+		value: V,
+		meta: AnswerMeta,
+		cameAtMs: number = this.#cameAtMs(),
+		noticedAtMs: number = ageClockOf(this.#context.clock).now(),
+	): void {
+		// Compare an empty answer with that of an earlier process: the registry may have lost its data in between. One from the memory of
+		// another process may be older.
+		const isCompared = value.length === 0 || meta.isUnconfirmed === true;
+		if (isCompared && this.#kept.defer(() => this.#answered(value, meta, cameAtMs, noticedAtMs))) return;
 		if (this.#state === 'evicted') return;
 		const { kind } = this.#context;
-		if (this.#hold.isDue(this.#kept.value ?? kind.nothing, value)) this.#restore();
+		const isBelieved = meta.isEmptied === true;
+		if (!isBelieved && this.#hold.isDue(this.#kept.value ?? kind.nothing, value)) this.#restore();
+		// A backend may have counted that it waited, or part of it.
+		const vouchedAtMs = Math.min(cameAtMs, noticedAtMs - (meta.vouchedAgeMs ?? meta.ageMs));
+		if (this.#isOutdated(meta, vouchedAtMs)) return;
+		this.#isEmptied = value.length === 0 && (this.#isEmptied || isBelieved);
 		this.#outage.ended();
 		this.#error = undefined;
-		const nowMs = ageClockOf(this.#context.clock).now();
-		// A backend may have counted that it waited, or part of it.
-		this.#answeredAtMs = Math.min(cameAtMs, nowMs - meta.ageMs);
-		this.#vouchedAtMs = Math.min(cameAtMs, nowMs - (meta.vouchedAgeMs ?? meta.ageMs));
-		const hasWaited = nowMs - cameAtMs >= STANDSTILL_MS;
+		this.#answeredAtMs = Math.min(cameAtMs, noticedAtMs - meta.ageMs);
+		this.#vouchedAtMs = vouchedAtMs;
+		const hasWaited = noticedAtMs - cameAtMs >= STANDSTILL_MS;
 		const how = meta.isUnconfirmed || hasWaited ? 'late' : 'answered';
 		const served = this.#served.value;
 		if (served !== undefined && kind.isSame(served, value)) {
 			// An unchanged list keeps its objects, for which readers memoise.
 			this.#handle(`${how}, same`, served);
 		} else {
-			const isHeld = served !== undefined && this.#hold.isDue(served, value);
+			const isHeld = served !== undefined && !isBelieved && this.#hold.isDue(served, value);
 			const isConfirming = this.#state === 'confirming';
 			const isLateAgain = isHeld && isConfirming && how === 'late';
 			// A late answer does not confirm; the next one may. From an address that is always late, none does.
@@ -301,6 +314,16 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		const { clock, confirmsAfterStandstill } = this.#context;
 		const ages = ageClockOf(clock);
 		return confirmsAfterStandstill === true ? ages.now() : Math.max(ages.sentAtMs(), this.#watchStartedAtMs);
+	}
+
+	/** True for an answer from memory that is older than what is served, or was stored by an earlier process, which is then served. */
+	#isOutdated({ isUnconfirmed }: AnswerMeta, vouchedAtMs: number): boolean {
+		if (isUnconfirmed !== true) return false;
+		const { clock } = this.#context;
+		const answerAgeMs = ageClockOf(clock).now() - vouchedAtMs;
+		const { verifiedAt } = this.#kept;
+		if (verifiedAt !== undefined && clock.wallNow() - verifiedAt < answerAgeMs) this.#restore();
+		return this.#state === 'stale' && this.ageMs < answerAgeMs;
 	}
 
 	#failed(error: SpockError): void {
@@ -345,8 +368,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 				if (event === 'answered, same') this.#served.keep();
 				return;
 			case 'publish':
-				if (this.#state === 'fresh' || this.#state === 'held' || this.#state === 'stale')
-					this.#served.publish(value, this.#state);
+				this.#publish(value);
 				return;
 			case 'settle waiters':
 				this.waiters.settle();
@@ -374,6 +396,16 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 				this.#watch?.stop();
 				return;
 		}
+	}
+
+	#publish(value: V): void {
+		const { kind, emptyHoldMs } = this.#context;
+		if (this.#state !== 'fresh' && this.#state !== 'held' && this.#state !== 'stale') return;
+		const isEmpty = value.length === 0;
+		// It was held back here, or there was a reason not to.
+		this.#isEmptied ||= emptyHoldMs > 0 && (this.#served.value ?? kind.nothing).length > 0;
+		this.#isEmptied &&= isEmpty;
+		this.#served.publish(value, this.#state, this.#isEmptied);
 	}
 
 	/** The empty answer has an explanation other than a registry that lost its data. */

@@ -89,6 +89,35 @@ describe('an empty answer after another one', () => {
 		expect(told(one, 'hold-ended')).toMatchObject([{ outcome: 'returned' }]);
 	});
 
+	it('is not held where another process has held it; and says so to the next ones, as one that was held here', async () => {
+		const elsewhere = serving();
+		elsewhere.last().answered([], { ageMs: 0, isEmptied: true });
+		expect(elsewhere.source.peek(query)).toMatchObject({ instances: [], source: 'live', emptied: true });
+		const held = serving();
+		held.last().answered([]);
+		expect(held.source.peek(query)).not.toHaveProperty('emptied');
+		await held.clock.advance(HOLD_MS);
+		held.last().answered([]);
+		expect(held.source.peek(query)).toMatchObject({ instances: [], source: 'live', emptied: true });
+		held.last().failed(refused);
+		held.last().answered([]);
+		expect(held.source.peek(query)).toMatchObject({ instances: [], source: 'live', emptied: true });
+		held.last().answered(A);
+		expect(held.source.peek(query)).not.toHaveProperty('emptied');
+	});
+
+	it.each([
+		['of a service that never had instances', {}],
+		['that is believed by option', { emptyHoldMs: 0 }],
+	])('%s is for the next ones to judge', (_what, options) => {
+		const { source, last } = createSource(options);
+		source.watch(query, recorder());
+		if ('emptyHoldMs' in options) last().answered(A);
+		last().answered([]);
+		expect(source.peek(query)).toMatchObject({ instances: [], source: 'live' });
+		expect(source.peek(query)).not.toHaveProperty('emptied');
+	});
+
 	it('is held for as long as nobody confirms it, and anew where that failed', async () => {
 		const one = serving();
 		one.last().answered([]);

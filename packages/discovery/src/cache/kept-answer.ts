@@ -61,6 +61,11 @@ export class KeptAnswer<V> {
 		return this.#kept?.value;
 	}
 
+	/** When it was verified, in milliseconds since 1970; undefined before it was read. */
+	get verifiedAt(): number | undefined {
+		return this.#kept?.verifiedAt;
+	}
+
 	/** True while it is being read: `then` is called after that, unless a later answer makes it outdated (see `drop`). */
 	defer(then: () => void): boolean {
 		if (!this.#isLoading || this.#isDropped) return false;

@@ -35,7 +35,9 @@ export function keyKind(
 		trustsEmpty: ({ prefix }) => prefix !== true || backend.trustsEmpty === true,
 		consistsOf: () => false,
 		explainEmpty: () => undefined,
-		makeSnapshot: makeKeySnapshot,
+		// That a single key is gone is always believed.
+		makeSnapshot: (query, entries, { emptied, ...state }) =>
+			makeKeySnapshot(query, entries, query.prefix === true && emptied ? { ...state, emptied } : state),
 		published: ({ snapshot: { key, prefix, revision, source }, value }) => [
 			{ type: 'key-published', key, prefix: prefix === true, revision, source, entries: value.length },
 		],

@@ -4,7 +4,7 @@ import { type ServiceListEntry, SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import type { Backend } from '../foundation/backend.ts';
+import type { AgedList, Backend } from '../foundation/backend.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { LIST_REUSED_MS, ListCache } from './list-cache.ts';
 
@@ -104,6 +104,47 @@ describe('the list of services', () => {
 		void cache.list({}, {});
 		await clock.advance(0);
 		expect(asked).toHaveLength(2);
+	});
+
+	it('that nobody knows is waited for within the time-out, and fails before that only if it is refused', async () => {
+		const { cache, asked, clock } = waiting();
+		const list = cache.list({}, { timeoutMs: 4000 });
+		asked[0]?.reject(down);
+		await clock.advance(500);
+		asked[1]?.reject(new SpockError('OVERLOADED', 'too much'));
+		await clock.advance(500);
+		asked[2]?.resolve([barista()]);
+		expect(await list).toMatchObject({ source: 'live' });
+		const late = expect(cache.list({ datacenter: 'other' }, { timeoutMs: 700 })).rejects.toBe(down);
+		asked[3]?.reject(down);
+		await clock.advance(500);
+		asked[4]?.reject(down);
+		await late;
+		const denied = new SpockError('ACL_DENIED', 'no');
+		const refused = expect(cache.list({ datacenter: 'another' }, { timeoutMs: 4000 })).rejects.toBe(denied);
+		asked[5]?.reject(denied);
+		await refused;
+		expect(clock.pendingTimers).toBe(0);
+	});
+
+	it('that is older than the one that is known does not replace it', async () => {
+		const clock = new FakeClock();
+		const lists: AgedList[] = [
+			{ services: [barista('new')], ageMs: 0 },
+			{ services: [barista('old')], ageMs: 60_000 },
+			{ services: [barista('newer')], ageMs: 500 },
+		];
+		const backend = { listWithAge: async () => lists.shift() } as unknown as Backend;
+		const cache = new ListCache({ backend, clock, onEvent: () => undefined, state: undefined });
+		await cache.list({}, {});
+		await clock.advance(2000);
+		expect(await cache.list({}, {})).toMatchObject({
+			services: [barista('new')],
+			source: 'last-known-good',
+			ageMs: 2000,
+		});
+		await clock.advance(2000);
+		expect(await cache.list({}, {})).toMatchObject({ services: [barista('newer')], ageMs: 500 });
 	});
 
 	it('is asked for until the last one who waits has given up; the others have their own deadlines', async () => {

@@ -5,10 +5,10 @@ import {
 	type SnapshotSource,
 	SpockError,
 } from '@spock/protocol';
-import { ageClockOf, type Clock, offAbort, onAbort } from '@spock/protocol/internal';
+import { ageClockOf, type Clock, isFinal, offAbort, onAbort } from '@spock/protocol/internal';
 import { type Backend, listWithAge } from '../foundation/backend.ts';
 import type { DiscoveryListener } from '../foundation/discovery-event.ts';
-import { abortedError, settledWithin, throwIfAborted } from '../foundation/waiting.ts';
+import { abortedError, pause, settledWithin, throwIfAborted } from '../foundation/waiting.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { storedAgeMs } from './kept-answer.ts';
 
@@ -25,6 +25,8 @@ export const LIST_REUSED_MS = 1000;
  * datacenter is not counted and never waits: others may hang if their datacenter is cut off.
  */
 const QUERIES_MAX = 4;
+/** A caller that waits has a list that failed requested again after this. */
+const ASK_AGAIN_MS = 500;
 /** Most datacenters that wait for a free query. */
 const WAITING_MAX = 64;
 
@@ -64,21 +66,38 @@ export class ListCache {
 		this.#options = options;
 	}
 
-	/** Queries the registry, once for all concurrent callers. Serves the last list if the registry is unreachable, but not to a denied caller. */
+	/**
+	 * Queries the registry, once for all concurrent callers. Serves the last list if the registry is unreachable, but not to a denied caller;
+	 * without one a caller with a time-out waits for the registry until then.
+	 */
 	async list(query: { readonly datacenter?: string }, options: CallOptions): Promise<ServiceList> {
 		const { clock } = this.#options;
-		throwIfAborted(options.signal);
+		const { signal, timeoutMs } = options;
+		const endMs = timeoutMs === undefined ? undefined : clock.now() + timeoutMs;
 		const key = query.datacenter ?? '';
-		const before = this.#lists.get(key);
-		if (before !== undefined && ageClockOf(clock).now() - before.askedAtMs < LIST_REUSED_MS) return this.#reply(before);
-		try {
-			return this.#reply(await this.#wait(this.#ask(key, query), options));
-		} catch (error) {
-			if (!SpockError.is(error, 'UNAVAILABLE')) throw error;
-			const known = this.#lists.get(key) ?? (await this.#restore(key));
-			if (known === undefined) throw error;
-			return this.#reply(known, 'last-known-good');
+		for (;;) {
+			throwIfAborted(signal);
+			const before = this.#lists.get(key);
+			if (before !== undefined && ageClockOf(clock).now() - before.askedAtMs < LIST_REUSED_MS) return this.#reply(before);
+			try {
+				return this.#reply(await this.#wait(this.#ask(key, query), options, endMs));
+			} catch (reason) {
+				const error = SpockError.from(reason);
+				if (isFinal(error)) throw error;
+				const known = error.code === 'UNAVAILABLE' ? await this.#lastKnown(key) : undefined;
+				if (known !== undefined) return this.#reply(known, 'last-known-good');
+				if (endMs === undefined || endMs - clock.now() <= ASK_AGAIN_MS) throw error;
+			}
+			await pause(clock, ASK_AGAIN_MS, signal);
 		}
+	}
+
+	async #lastKnown(key: string): Promise<KnownList | undefined> {
+		const known = this.#lists.get(key);
+		if (known !== undefined) return known;
+		const restored = await this.#restore(key);
+		// A newer one may have come meanwhile.
+		return this.#lists.get(key) ?? restored;
 	}
 
 	#reply(list: KnownList, source: SnapshotSource = isLive(list) ? 'live' : 'last-known-good'): ServiceList {
@@ -130,8 +149,15 @@ export class ListCache {
 		// As old as the query: a change while it was in flight may be missing from the answer.
 		const askedAtMs = ageClockOf(clock).now();
 		const answer = await listWithAge(backend, query, { signal });
-		const services = this.#sameOr(key, answer.services);
 		const verifiedAtMs = askedAtMs - answer.ageMs;
+		// The last list of another sidecar may be older than the one that is known here.
+		const known = answer.ageMs > 0 ? await this.#lastKnown(key) : undefined;
+		if (known !== undefined && known.verifiedAtMs > verifiedAtMs) {
+			const again = { ...known, askedAtMs };
+			this.#remember(key, again);
+			return again;
+		}
+		const services = this.#sameOr(key, answer.services);
 		const list = { services, askedAtMs, verifiedAtMs };
 		this.#remember(key, list);
 		state?.keepList(key, services, Math.round(clock.wallNow() - (ageClockOf(clock).now() - verifiedAtMs)));
@@ -139,7 +165,7 @@ export class ListCache {
 	}
 
 	/** Waits until this caller's deadline. The query ends when no caller waits for it any more. */
-	async #wait(asked: Asked, { signal, timeoutMs }: CallOptions): Promise<KnownList> {
+	async #wait(asked: Asked, { signal, timeoutMs }: CallOptions, endMs: number | undefined): Promise<KnownList> {
 		const { clock } = this.#options;
 		asked.waiting++;
 		let giveUp: (error: SpockError) => void = () => undefined;
@@ -149,7 +175,7 @@ export class ListCache {
 		const abort = (): void => giveUp(abortedError(signal));
 		const late = (): void =>
 			giveUp(new SpockError('UNAVAILABLE', `the registry has not listed its services within ${timeoutMs} ms`));
-		const timer = timeoutMs === undefined ? undefined : clock.setTimeout(late, timeoutMs);
+		const timer = endMs === undefined ? undefined : clock.setTimeout(late, endMs - clock.now());
 		if (signal !== undefined) onAbort(signal, abort);
 		try {
 			return await Promise.race([asked.list, givenUp]);
@@ -176,6 +202,8 @@ export class ListCache {
 		const ageMs = storedAgeMs(kept.verifiedAt, clock.wallNow());
 		const verifiedAtMs = ageClockOf(clock).now() - ageMs;
 		const known = { services: kept.services, askedAtMs: Number.NEGATIVE_INFINITY, verifiedAtMs };
+		// A list that has come while the file was read is newer.
+		if (this.#lists.has(key)) return undefined;
 		onEvent({ type: 'state-restored', what: 'the list of services', ageMs });
 		this.#remember(key, known);
 		return known;

@@ -94,8 +94,8 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 		return snapshot && Object.freeze({ ...snapshot, verifiedAt: this.#verifiedAt() });
 	}
 
-	/** Serves this value from now on, and notifies the observers. */
-	publish(value: V, standing: Standing): void {
+	/** Serves this value from now on, and notifies the observers. `isEmptied`: see `SnapshotState.emptied`. */
+	publish(value: V, standing: Standing, isEmptied: boolean): void {
 		const { clock, kind, onEvent, nextRevision } = this.#context;
 		const before = this.#served;
 		const isLive = standing === 'fresh';
@@ -105,6 +105,7 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 			...(isLive ? { ageMs: 0 } : agedBy(this.ageMs, clock)),
 			verifiedAt: this.#verifiedAt(),
 			...(standing === 'held' && { held: true }),
+			...(isEmptied && { emptied: true }),
 		});
 		const at = clock.wallNow();
 		this.#served = { value, snapshot, changedAt: at };

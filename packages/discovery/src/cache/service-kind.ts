@@ -107,7 +107,7 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 	}
 
 	makeSnapshot(query: ServiceQuery, instances: Instances, state: SnapshotState): ServiceSnapshot {
-		const { revision, source, ageMs, verifiedAt, held } = state;
+		const { revision, source, ageMs, verifiedAt, held, emptied } = state;
 		return Object.freeze({
 			...query,
 			revision,
@@ -116,6 +116,7 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 			ageMs,
 			verifiedAt,
 			...(held && { held }),
+			...(emptied && { emptied }),
 			...(isPanic(instances, this.#options.panicThreshold) && { panic: true }),
 		});
 	}

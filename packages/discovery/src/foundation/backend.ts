@@ -22,6 +22,8 @@ export interface AnswerMeta {
 	 * Default: `ageMs`.
 	 */
 	readonly vouchedAgeMs?: number;
+	/** True for an empty answer that another process has held back already, or knows the reason of: it is believed at once. */
+	readonly isEmptied?: boolean;
 	/** Since the server that answered last heard from its leader, in milliseconds. */
 	readonly lastContactMs?: number;
 	/** Whether the server that answered knows a leader. */

@@ -1,5 +1,5 @@
 import { SpockError } from '@spock/protocol';
-import type { Clock } from '@spock/protocol/internal';
+import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
 
 /** The ABORTED of a query whose signal was aborted; its cause is the signal's reason. */
 export function abortedError(signal: AbortSignal | undefined): SpockError {
@@ -17,5 +17,21 @@ export function settledWithin<T>(clock: Clock, limitMs: number, outcome: Promise
 		const timer = clock.setTimeout(() => resolve(undefined), limitMs);
 		timer.unref?.();
 		outcome.then(resolve, reject).finally(() => clock.clearTimeout(timer));
+	});
+}
+
+/** Resolves after this time; rejects with ABORTED when the signal aborts. */
+export function pause(clock: Clock, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+	return new Promise((resolve, reject) => {
+		const abort = (): void => {
+			clock.clearTimeout(timer);
+			offAbort(signal, abort);
+			reject(abortedError(signal));
+		};
+		const timer = clock.setTimeout(() => {
+			offAbort(signal, abort);
+			resolve();
+		}, delayMs);
+		if (signal !== undefined) onAbort(signal, abort);
 	});
 }

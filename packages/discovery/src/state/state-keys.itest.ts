@@ -60,7 +60,10 @@ it('a torn file of keys is refused loudly', async () => {
 	const file = join(at.stateDir, name);
 	await writeFile(file, (await readFile(file, 'utf8')).slice(0, -10));
 	const next = await startedInOutage(at.stateDir);
-	await expect(next.read).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 	await waitFor('the refusal', () => next.events.some(({ type }) => type === 'state-refused'));
+	await waitFor('the failure', () => next.events.some(({ type }) => type === 'watch-failed'));
+	const late = expect(next.read).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+	await next.clock.advance(60_000);
+	await late;
 	await next.source.close();
 });

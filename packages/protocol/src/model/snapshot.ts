@@ -46,6 +46,11 @@ export interface SnapshotState {
 	readonly liveAt?: number;
 	/** Present, and true, while the registry reports that everything is gone and that is not believed yet. */
 	readonly held?: true;
+	/**
+	 * Present, and true, in a snapshot that everything has gone from, if its publisher has held that back for its time, or knows why nothing
+	 * is left: a sidecar that receives it need not hold it back again.
+	 */
+	readonly emptied?: true;
 	/** Present, and true, while a newer snapshot does not fit into a frame of this client: the content is that of an older one. */
 	readonly oversize?: true;
 }

@@ -7,6 +7,7 @@ import {
 	type WatchedSource,
 } from '@spock/protocol';
 
+import { type CallTime, callOptions } from '../foundation/sidecar-source.ts';
 import type { SnapshotPush } from './snapshot-delta.ts';
 
 /** A kind of subscription: to services, or to keys. */
@@ -115,7 +116,7 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 	 * Starts to watch; returns the snapshot to reply with, at once if it is known. Idempotent. Throws or rejects with OVERLOADED,
 	 * FRAME_TOO_LARGE, ABORTED when `call` is cancelled, and the errors of the source: then it does not watch.
 	 */
-	add(query: Q, call: { readonly signal: AbortSignal }): S | Promise<S> {
+	add(query: Q, call: CallTime): S | Promise<S> {
 		const { source } = this.#kind;
 		const key = this.#kind.keyOf(query);
 		const asked = this.#kind.normalise(query);
@@ -123,7 +124,7 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 		const known = source.peek(asked);
 		if (known !== undefined) return this.#reply(key, known);
 		subscription.asking++;
-		return source.get(asked, { signal: call.signal, asker: this.#sink.asker }).then(
+		return source.get(asked, callOptions(call, this.#sink.asker)).then(
 			(first) => {
 				subscription.asking--;
 				return this.#reply(key, source.peek(asked) ?? first);

@@ -36,7 +36,7 @@ const WAY_BACK_SHARE = 0.1;
 const WAY_BACK_MS_MAX = 500;
 
 /** How long a caller waits for the answer to a request. */
-interface CallTime {
+export interface CallTime {
 	readonly signal: AbortSignal;
 	/** In milliseconds; undefined when the caller did not say. */
 	readonly timeoutMs: number | undefined;

@@ -139,7 +139,12 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 			this.#vouchedAtMs = vouchedAtMs;
 			this.#error = undefined;
 			const ageMs = Math.max(vouchedAgeMs, Math.min(ageMsMax, this.#sinceVerified(snapshot)));
-			observer.answered(answerIn(snapshot), { ageMs, vouchedAgeMs, ...(!isLive && { isUnconfirmed: true }) });
+			const { emptied: isEmptied } = snapshot;
+			observer.answered(answerIn(snapshot), {
+				...{ ageMs, vouchedAgeMs },
+				...(!isLive && { isUnconfirmed: true }),
+				...(isEmptied && { isEmptied }),
+			});
 		}
 		if (isLive) return;
 		this.#isLive = false;

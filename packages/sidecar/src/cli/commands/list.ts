@@ -1,5 +1,5 @@
 import type { CallOptions, Diplomat } from '@spock/client';
-import { isServing, type ServiceList, type ServiceListEntry, SpockError } from '@spock/protocol';
+import { isServing, type ServiceList, type ServiceListEntry, SpockError, type WatchStatus } from '@spock/protocol';
 import { queryLabel } from '@spock/protocol/internal';
 
 import type { ClientFlags } from '../client/sidecar-target.ts';
@@ -32,12 +32,11 @@ export async function list(flags: ListFlags): Promise<void> {
 			print(JSON.stringify(reply));
 			return;
 		}
-		const { services } = reply;
-		const healths = flags.health
-			? await lookedUp(client, services, where, options)
-			: await known(client, where, options);
+		const watches = await watched(client, where, options);
+		const services = flags.health ? withGone(reply.services, watches) : reply.services;
+		const healths = flags.health ? await lookedUp(client, services, where, options) : known(watches);
 		if (flags.json) {
-			print(JSON.stringify(withHealth(reply, healths)));
+			print(JSON.stringify(withHealth({ ...reply, services }, healths)));
 			return;
 		}
 		if (services.length === 0) process.stderr.write(nothingListed());
@@ -92,14 +91,30 @@ function styleOf(health: Health | undefined): Style {
 
 type Where = { readonly datacenter?: string };
 
-/** Of the services that the sidecar watches without conditions: costs the registry nothing. */
-async function known(client: Diplomat, { datacenter }: Where, options: CallOptions): Promise<Map<string, Health>> {
+/** The services that the sidecar watches without conditions, and that were answered: costs the registry nothing. */
+async function watched(client: Diplomat, { datacenter }: Where, options: CallOptions): Promise<readonly WatchStatus[]> {
 	const { watches } = await client.request('status', null, options);
 	const wanted = datacenter === undefined ? '' : queryLabel({ service: '', datacenter });
-	const answered = watches.filter((watch) => queryLabel(watch) === wanted && watch.state !== 'cold');
+	return watches.filter((watch) => queryLabel(watch) === wanted && watch.state !== 'cold');
+}
+
+function known(watches: readonly WatchStatus[]): Map<string, Health> {
 	return new Map(
-		answered.map(({ service, healthyInstances, instances }) => [service, { healthy: healthyInstances, instances }]),
+		watches.map(({ service, healthyInstances, instances }) => [service, { healthy: healthyInstances, instances }]),
 	);
+}
+
+/** Before the services of the registry those that clients watch and that are not among them any more. */
+export function withGone(
+	services: readonly ServiceListEntry[],
+	watches: readonly Pick<WatchStatus, 'service' | 'readers' | 'instances'>[],
+): readonly ServiceListEntry[] {
+	const listed = new Set(services.map(({ name }) => name));
+	// A name that was looked up by mistake has neither.
+	const gone = watches.filter(
+		({ service, readers, instances }) => !listed.has(service) && (readers > 0 || instances > 0),
+	);
+	return [...gone.map(({ service: name }): ServiceListEntry => ({ name, tags: [] })), ...services];
 }
 
 async function lookedUp(

@@ -111,6 +111,8 @@ export default defineConfig({
 			apiserver: { include: ['test/kubernetes/test/*.apiserver.itest.ts'], ...oneAtATime },
 			// The manifests of k8s/ as kustomize renders them: `npm run manifests`.
 			manifests: { include: ['tools/kubernetes/**/*.manifests.itest.ts'] },
+			// The packed packages beside test runners, bundlers, tracers and versions of Node: `npm run suite surroundings`.
+			surroundings: { include: ['tools/surroundings/*.surroundings.itest.ts'] },
 			// The pod with its real images, played by podman: `npm run suite pod`.
 			pod: { include: [`${packages}/*.pod.itest.ts`], ...oneAtATime },
 			// The status page in a real Chromium: `npm run suite browser`.

@@ -1,15 +1,16 @@
 // What a publisher checks before a release: each package is packed as it would be published; publint and are-the-types-wrong
 // look at the archive; then all archives are installed into an app outside of the workspace (tools/consumer), which is
-// compiled in each way that TypeScript finds packages and tested by Jest as CommonJS. Node, Bun and Deno run it beside a real sidecar.
+// compiled in each way that TypeScript finds packages. Node, Bun and Deno run it beside a real sidecar. Test runners, bundlers and
+// tracers: `npm run suite surroundings`.
 import { spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { packPackages } from './pack-packages.js';
+import { installPacked } from './packed-app.js';
 import { ensureBuilt, ensureInstalled, fail, root, run, say } from './prepare.js';
 
-const JESTS = { jest29: 'npm:jest@29.7.0', jest30: 'npm:jest@30.5.2' };
 // The oldest that can read the declarations, and the newest.
 const TYPESCRIPTS = { 'typescript-5.4': 'npm:typescript@5.4.5', 'typescript-6': 'npm:typescript@6.0.3' };
 const LIBRARIES = {
@@ -56,8 +57,7 @@ ensureBuilt();
 
 const place = mkdtempSync(join(tmpdir(), 'spock-pack-'));
 try {
-	const archives = join(place, 'archives');
-	packPackages(archives);
+	const archives = packPackages(join(place, 'archives'));
 	checkRuntimes(checkConsumer(archives));
 } finally {
 	rmSync(place, { recursive: true, force: true });
@@ -66,28 +66,9 @@ try {
 function checkConsumer(archives) {
 	const app = join(place, 'app');
 	cpSync(join(root, 'tools/consumer'), app, { recursive: true });
-	const ours = Object.fromEntries(
-		readdirSync(archives).map((file) => [
-			file.replace(/^spock-(.*)-\d.*$/, '@spock/$1'),
-			`file:${join(archives, file)}`,
-		]),
-	);
-	const manifest = {
-		private: true,
-		dependencies: { ...ours, ...JESTS, ...TYPESCRIPTS, ...LIBRARIES, ...RUNTIMES },
-		overrides: ours,
-	};
-	const write = (type) => writeFileSync(join(app, 'package.json'), JSON.stringify({ ...manifest, type }));
-	write('commonjs');
 	say('installing the packages into an app');
-	// What CI keeps between its runs.
-	const { SPOCK_CACHE_DIR } = process.env;
-	const cache = SPOCK_CACHE_DIR ? ['--cache', join(SPOCK_CACHE_DIR, 'npm')] : [];
-	run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', ...cache], { cwd: app });
-	for (const jest of Object.keys(JESTS)) {
-		say(`testing the app with ${jest}`);
-		run(process.execPath, [join('node_modules', jest, 'bin/jest.js'), '--ci'], { cwd: app });
-	}
+	const manifest = installPacked(app, archives, { ...TYPESCRIPTS, ...LIBRARIES, ...RUNTIMES });
+	const write = (type) => writeFileSync(join(app, 'package.json'), JSON.stringify({ ...manifest, type }));
 	for (const [typescript, type, flags] of RESOLUTIONS) {
 		say(`compiling the app with ${typescript} as ${type}: ${flags}`);
 		write(type);

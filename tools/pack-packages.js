@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { pnpm, root, run, say } from './prepare.js';
 import { shippedReadme } from './shipped-docs.js';
 
+const ARCHIVE = /^spock-.*\.tgz$/;
+
 /** The manifests of the public packages, by the names of their folders. */
 export function publicPackages() {
 	const manifests = readdirSync(join(root, 'packages'))
@@ -17,19 +19,20 @@ export function publicPackages() {
 
 /**
  * Packs packages into a folder, in place of the archives there: those named and what they need, or all. `isChecked`: each archive is looked at
- * by publint and are-the-types-wrong. Ends the process where one of them finds something.
+ * by publint and are-the-types-wrong. Ends the process where one of them finds something. Returns the paths of the archives.
  */
 export function packPackages(folder, { names = [], isChecked = true } = {}) {
 	const place = mkdtempSync(join(tmpdir(), 'spock-pack-'));
 	try {
 		const directories = withNeeds(names).map((name) => unpacked(name, place));
 		mkdirSync(folder, { recursive: true });
-		for (const name of readdirSync(folder).filter((one) => /^spock-.*\.tgz$/.test(one))) rmSync(join(folder, name));
+		for (const name of readdirSync(folder).filter((one) => ARCHIVE.test(one))) rmSync(join(folder, name));
 		run('npm', ['pack', ...directories, '--pack-destination', folder, '--ignore-scripts', '--silent'], { quiet: true });
 	} finally {
 		rmSync(place, { recursive: true, force: true });
 	}
-	for (const file of isChecked ? readdirSync(folder) : []) {
+	const files = readdirSync(folder).filter((one) => ARCHIVE.test(one));
+	for (const file of isChecked ? files : []) {
 		const archive = join(folder, file);
 		say(`checking ${file}`);
 		run(join(root, 'node_modules/.bin/publint'), ['run', archive, '--strict'], { quiet: true });
@@ -39,6 +42,7 @@ export function packPackages(folder, { names = [], isChecked = true } = {}) {
 			quiet: true,
 		});
 	}
+	return files.map((file) => join(folder, file));
 }
 
 /** The names of packages with those that they need; all for no name. */

@@ -39,7 +39,8 @@ describe.each(clients)('the dispatcher for $name', (client) => {
 		await waitFor('the request', () => answer);
 		source.set('barista', [staying.record()]);
 		expect((await client.get(URL, { dispatcher })).text).toBe(staying.name);
-		expect(leaving.sockets.size).toBe(1);
+		// More than one where the second request came before undici had its first connection back.
+		expect(leaving.sockets.size).toBeGreaterThan(0);
 		answer?.();
 		expect((await underWay).text).toBe('late');
 		await waitFor('the end of its connections', () => leaving.sockets.size === 0);

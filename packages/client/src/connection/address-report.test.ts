@@ -124,6 +124,7 @@ describe('a look at a path', () => {
 		['the path', { '/a.sock': 'EPERM' }, 'no permission'],
 		['its directory', { '/a.sock': 'ENOENT', '/': 'EACCES' }, 'no permission'],
 		['a directory that is gone meanwhile', { '/a.sock': 'ENOENT', '/': 'ENOENT' }, 'no directory'],
+		['a path that Node denies', { '/a.sock': 'ERR_ACCESS_DENIED' }, 'unknown'],
 	])('at %s that fails with %j finds %s', (_what, errors, found) => {
 		failAt(errors);
 		expect(lookAtPath('/a.sock')).toBe(found);

@@ -1,10 +1,10 @@
 import { dirname } from 'node:path';
 import { SpockError } from '@spock/protocol';
 import { causesOf, messageOf, shellWord } from '@spock/protocol/internal';
-import { formatAddress, lstatOf, type SocketAddress, UNTRUSTED_DIRECTORY } from '@spock/protocol/node';
+import { DENIED_BY_NODE, formatAddress, lstatOf, type SocketAddress, UNTRUSTED_DIRECTORY } from '@spock/protocol/node';
 
 /** What is at a path, as far as this process can see. */
-export type PathFinding = 'nothing' | 'no directory' | 'no permission' | 'not a socket' | 'socket';
+export type PathFinding = 'nothing' | 'no directory' | 'no permission' | 'not a socket' | 'socket' | 'unknown';
 
 /** Looks at a path, in this tick. Never throws. */
 export function lookAtPath(path: string): PathFinding {
@@ -13,19 +13,23 @@ export function lookAtPath(path: string): PathFinding {
 		if (found !== undefined) return found.isSocket() ? 'socket' : 'not a socket';
 		return lstatOf(dirname(path))?.isDirectory() === true ? 'nothing' : 'no directory';
 	} catch (error) {
-		return isPermission(errnoOf(error)) ? 'no permission' : 'no directory';
+		const code = errnoOf(error);
+		// It may be allowed to connect there all the same.
+		if (code === DENIED_BY_NODE) return 'unknown';
+		return isPermission(code) ? 'no permission' : 'no directory';
 	}
 }
 
 /** What was found at an address, and what to do about it; for people. */
 export interface AddressReport {
 	readonly address: string;
-	/** One word or two for programs: a {@link PathFinding}, `not listening`, `no answer`, `denied`, `tls`, `untrusted directory`, or `unreachable`. */
+	/** One word or two for programs: a {@link PathFinding}, `not listening`, `no answer`, `denied`, `permission model`, `tls`, `untrusted directory`, or `unreachable`. */
 	readonly found:
 		| PathFinding
 		| 'not listening'
 		| 'no answer'
 		| 'denied'
+		| 'permission model'
 		| 'tls'
 		| 'untrusted directory'
 		| 'unreachable';
@@ -62,6 +66,9 @@ function explain(
 	const inPod = `in a pod check that its container runs${isPath ? ' and mounts the same volume' : ''}`;
 	const start = `start a sidecar (\`npx @spock/sidecar start --${isPath ? 'socket' : 'listen'} ${shellWord(name)}\`; ${inPod})`;
 	const found = isPath ? look(name) : undefined;
+	if (code === DENIED_BY_NODE) {
+		return ['permission model', `Node's permission model does not let this process connect: ${messageOf(lastError)}`];
+	}
 	if (code === UNTRUSTED_DIRECTORY) return ['untrusted directory', messageOf(lastError)];
 	if (found === 'no directory') {
 		return [found, `its directory ${dirname(name)} does not exist: mount or create it, then ${start}`];

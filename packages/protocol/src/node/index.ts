@@ -20,4 +20,4 @@ export {
 	socketPathBytesMax,
 	UNTRUSTED_DIRECTORY,
 } from './socket-path.ts';
-export { lstatOf, statOf } from './stat.ts';
+export { DENIED_BY_NODE, lstatOf, statOf } from './stat.ts';

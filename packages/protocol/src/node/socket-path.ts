@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 
 import { formatHostPort, splitHostPort } from '../foundation/host-port.ts';
-import { lstatOf } from './stat.ts';
+import { DENIED_BY_NODE, lstatOf } from './stat.ts';
 
 /** The volume that a pod shares between the app and its sidecar. */
 export const POD_SOCKET_DIRECTORY = '/uds';
@@ -24,7 +24,7 @@ export interface SocketPathFacts {
  * Where the sidecar's socket is when nobody says: the one rule that both sides follow.
  * SPOCK_SOCKET; else `/uds/sidecar.sock` where there is a directory `/uds` (a pod); else
  * `/tmp/spock-<uid>/sidecar.sock`, in a directory that only this user can enter. TMPDIR is not followed, because two
- * processes of one user may have different ones and would not meet.
+ * processes of one user may have different ones and would not meet. Throws where Node's permission model denies a look at `/uds`.
  */
 export function defaultSocketPath(facts: SocketPathFacts): string {
 	return defaultSocketAddress(facts).path;
@@ -109,5 +109,11 @@ export function socketDirectory(path: string): string {
 }
 
 function isRealDirectory(path: string): boolean {
-	return lstatOf(path)?.isDirectory() ?? false;
+	try {
+		return lstatOf(path)?.isDirectory() ?? false;
+	} catch (error) {
+		const { code, message } = error as NodeJS.ErrnoException;
+		if (code === DENIED_BY_NODE) (error as Error).message = `${message}, or name the socket by ${SOCKET_PATH_VARIABLE}`;
+		throw error;
+	}
 }

@@ -9,10 +9,24 @@ import { type BigIntStats, lstatSync, statSync } from 'node:fs';
 
 /** What is at a path, at the end of its symbolic links; undefined if nothing is. Throws as `statSync` does otherwise. */
 export function statOf(path: string): BigIntStats | undefined {
-	return statSync(path, { bigint: true, throwIfNoEntry: false });
+	return asked(path, () => statSync(path, { bigint: true, throwIfNoEntry: false }));
 }
 
 /** As {@link statOf}, and a symbolic link is what is at the path. */
 export function lstatOf(path: string): BigIntStats | undefined {
-	return lstatSync(path, { bigint: true, throwIfNoEntry: false });
+	return asked(path, () => lstatSync(path, { bigint: true, throwIfNoEntry: false }));
+}
+
+/** The code of an error of Node's permission model (https://nodejs.org/api/permissions.html). */
+export const DENIED_BY_NODE = 'ERR_ACCESS_DENIED';
+
+/** Node itself does not say which path it denies. */
+function asked<T>(path: string, ask: () => T): T {
+	try {
+		return ask();
+	} catch (cause) {
+		if ((cause as NodeJS.ErrnoException).code !== DENIED_BY_NODE) throw cause;
+		const message = `Node's permission model does not let this process look at ${path}: start it with --allow-fs-read=${path}`;
+		throw Object.assign(new Error(message, { cause }), { code: DENIED_BY_NODE, syscall: 'stat', path });
+	}
 }

@@ -1,0 +1,3 @@
+import { run } from './calls.mjs';
+
+void run();

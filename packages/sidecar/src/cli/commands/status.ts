@@ -29,7 +29,7 @@ export async function status(flags: ClientFlags): Promise<void> {
 
 /** A page for people. */
 export function formatStatus(reply: StatusReply, look: Look): Page {
-	const { sidecar, pid, uptimeMs, phase, ready } = reply;
+	const { sidecar, pid, uptimeMs, phase, ready, counts } = reply;
 	const page = new Page(look);
 	const facts = (rows: readonly (readonly Cell[])[]) => page.table(rows, { widths: [NAME_WIDTH] });
 	page.line(
@@ -40,15 +40,19 @@ export function formatStatus(reply: StatusReply, look: Look): Page {
 		...reply.reasons.map((reason) => ['', styled(ready ? 'warning' : 'bad', reason)]),
 		...(reply.backend.members ?? [reply.backend]).flatMap(backendRows),
 		...connectionRows(reply),
-		['watches', `${reply.watches.length}, ${formatCount(reply.subscriptions, 'subscription')}`],
+		['watches', `${counts?.watches ?? reply.watches.length}, ${formatCount(reply.subscriptions, 'subscription')}`],
 		...oversizeRows(reply),
 	]);
 	// Key watches are missing from a sidecar of an earlier version.
 	const watches = [...reply.watches.map(watchRow), ...(reply.keyWatches ?? []).map(keyWatchRow)];
 	page.table(watches, { titles: ['NAME', 'STATE', 'FOUND', 'READERS', 'REVISION', 'ERROR'], indent: 2 });
-	facts([['registered', String(reply.registrations.length)]]);
+	const all = counts && counts.watches + counts.keyWatches;
+	if (all !== undefined && all > watches.length) page.line(`  and ${all - watches.length} more`);
+	facts([['registered', String(counts?.registrations ?? reply.registrations.length)]]);
 	const registered = reply.registrations.map(registrationRow);
 	page.table(registered, { titles: ['SERVICE', 'ID', 'REGISTRY', 'STATUS', 'APP', 'TOKEN OF', 'ERROR'], indent: 2 });
+	const unlisted = (counts?.registrations ?? 0) - registered.length;
+	if (unlisted > 0) page.line(`  and ${unlisted} more`);
 	facts(eventRows(reply));
 	return page;
 }

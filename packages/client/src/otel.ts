@@ -15,7 +15,7 @@ import {
 	trace,
 } from '@opentelemetry/api';
 import { funcNames, TRACE_STATE_LENGTH_MAX, type TraceContext } from '@spock/protocol';
-import { booleanOption, messageOf } from '@spock/protocol/internal';
+import { booleanOption } from '@spock/protocol/internal';
 import type { SocketAddress } from '@spock/protocol/node';
 
 import type { RequestEndMessage, RequestMessage, RequestStartMessage } from './foundation/diagnostics.ts';
@@ -112,7 +112,7 @@ export function instrumentDiplomat(options: InstrumentOptions = {}): DiplomatIns
 		const { span, within } = ended;
 		const outcome = outcomeAttributes(message);
 		span.setAttributes(outcome);
-		if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(error) });
+		if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
 		span.end();
 		durations.record(durationMs / MS_PER_SECOND, { ...kindOf(message).attributes, ...outcome }, within);
 	};

@@ -143,6 +143,7 @@ export {
 	type ServiceInstance,
 	type ServiceList,
 	type ServiceListEntry,
+	type ServiceListPart,
 	type ServiceSnapshot,
 	type SnapshotDelta,
 	type SnapshotInParts,

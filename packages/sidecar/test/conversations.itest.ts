@@ -112,7 +112,9 @@ describe('vectors: conversations with a real sidecar', () => {
 		const barista = [{ host: '1.2.3.4', port: 8765 }];
 		const keys = { 'app/limits': '{"max":5}', 'app/greeting': 'höflich' };
 		const crowd = Array.from({ length: 12 }, (_, index) => ({ host: `10.0.0.${index + 1}`, port: 80 }));
-		writeFileSync(services, JSON.stringify({ services: { barista, ...(kind === 'crowded' && { crowd }) }, keys }));
+		const shops = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`shop-${10 + index}`, barista]));
+		const all = { barista, ...(kind === 'crowded' && { crowd, ...shops }) };
+		writeFileSync(services, JSON.stringify({ services: all, keys }));
 		const local = ['--backend', 'local', '--services', services];
 		sidecars.push(await startSidecar(place.path, [...local, ...args], { env, cwd: place.directory }));
 	}

@@ -33,7 +33,7 @@ describe('a sidecar without events', () => {
 		expect(await client.ask(1, 'publish', { stream: 's', payload: 1 })).toMatchObject({ id: 1, error: help });
 		expect(await client.ask(2, 'openProducer', { producer: 'p' })).toMatchObject({ id: 2, error: help });
 		expect(await client.ask(3, 'hello', { versions: [1] })).toMatchObject({
-			data: { features: ['push', 'goaway', 'window', 'deltas', 'parts'] },
+			data: { features: ['push', 'goaway', 'window', 'deltas', 'parts', 'lists'] },
 		});
 		client.send({ func: 'ack', data: { consumer: 1, n: [1] } });
 		expect(await client.next()).toMatchObject({ id: null, error: help });
@@ -65,7 +65,7 @@ describe('an event by one line', () => {
 		const error = { code: 'BAD_REQUEST', details: { path: 'stream' } };
 		expect(await client.ask(1, 'publish', { stream: 'a b', payload: 1 })).toMatchObject({ error });
 		expect(await client.ask(2, 'hello', { versions: [1] })).toMatchObject({
-			data: { features: ['push', 'goaway', 'window', 'deltas', 'parts', 'events', 'gaps'] },
+			data: { features: ['push', 'goaway', 'window', 'deltas', 'parts', 'lists', 'events', 'gaps'] },
 		});
 	});
 });

@@ -65,7 +65,7 @@ describe('an address of IPv6', () => {
 		for (const upstream of [`::1:${port}`, `[::1]:${port}`, `[::1%lo]:${port}`]) {
 			await using _pod = await startSidecar(own, ['--upstream', upstream, '--log-format', 'json']);
 			await using diplomat = await connect({ path: own });
-			await waitFor('the upstream', async () => (await diplomat.request('status', {})).ready);
+			await waitFor('the upstream', async () => (await diplomat.request('status', null)).ready);
 		}
 	});
 

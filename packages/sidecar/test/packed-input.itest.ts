@@ -71,10 +71,10 @@ describe('what a client sends', () => {
 		await using running = await run();
 		await using client = await RawClient.open(running.path);
 		const { data } = (await client.ask(1, 'hello', HELLO)) as { data: { features: string[] } };
-		expect(data.features).toEqual(['push', 'goaway', 'window', 'deltas', 'parts']);
+		expect(data.features).toEqual(['push', 'goaway', 'window', 'deltas', 'parts', 'lists']);
 		const socket = await running.dial();
 		socket.write('{"id":1,"func":"hello","data":{"versions":[1],"features":["push"]}}\n');
-		expect((await answer(socket)).data.features).toEqual(['push', 'goaway', 'window', 'deltas', 'parts']);
+		expect((await answer(socket)).data.features).toEqual(['push', 'goaway', 'window', 'deltas', 'parts', 'lists']);
 		socket.destroy();
 	});
 

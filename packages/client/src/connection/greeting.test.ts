@@ -46,7 +46,7 @@ describe('hello', () => {
 			versions: [1],
 			library: CLIENT_VERSION,
 			pid: process.pid,
-			features: ['push', 'goaway', 'window', 'deltas', 'parts', 'events'],
+			features: ['push', 'goaway', 'window', 'deltas', 'parts', 'lists', 'events'],
 			client: 'till',
 			frameBytesMax: expect.any(Number),
 			heartbeatMs: 7000,

@@ -35,7 +35,7 @@ export type Introduction = Pick<HelloData, 'client' | 'frameBytesMax' | 'heartbe
 /** The data of this client's hello. */
 export function helloData(introduction: Introduction): HelloData {
 	const { pid } = process;
-	const features = ['push', 'goaway', 'window', 'deltas', 'parts', 'events'];
+	const features = ['push', 'goaway', 'window', 'deltas', 'parts', 'lists', 'events'];
 	return { versions: PROTOCOL_VERSIONS, library: CLIENT_VERSION, pid, features, ...introduction };
 }
 

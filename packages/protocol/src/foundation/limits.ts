@@ -36,7 +36,7 @@ export const NOTE_LENGTH_MAX = 1024;
 export const KEY_VALUE_BYTES_MAX: number = 512 * 1024;
 /** Longest text of the entries of one answer about keys, as JSON in UTF-8: the rest of its frame is short. */
 export const KEY_ENTRIES_BYTES_MAX: number = FRAME_BYTES_MAX - 8192;
-/** Longest snapshot that is sent in parts, and most that a client keeps of one that is not complete. */
+/** Longest snapshot or list of services that is sent in parts, and most that a client keeps of one that is not complete. */
 export const SNAPSHOT_BYTES_MAX: number = 64 * 1024 * 1024;
 /** Most conditions on metadata in one query. */
 export const QUERY_META_MAX = 16;

@@ -26,6 +26,7 @@ import type {
 import type {
 	ServiceAddress,
 	ServiceList,
+	ServiceListPart,
 	ServiceSnapshot,
 	SnapshotDelta,
 	SnapshotInParts,
@@ -43,8 +44,8 @@ export interface HelloData {
 	readonly library?: string;
 	readonly pid?: number;
 	/**
-	 * Optional parts of the protocol it understands: `push`, `goaway`, `window`, `deltas`, `parts`, `events`, and how it can pack what it
-	 * sends: `zstd`, `deflate`.
+	 * Optional parts of the protocol it understands: `push`, `goaway`, `window`, `deltas`, `parts`, `lists`, `events`, and how it can pack what
+	 * it sends: `zstd`, `deflate`.
 	 */
 	readonly features?: readonly string[];
 	/** Longest frame that the client reads, in bytes; the sidecar sends none that is longer. Default: the sidecar's own limit. */
@@ -177,7 +178,7 @@ export interface GoawayData {
 /** Every push of the protocol with the type of its data. */
 export interface EventMap {
 	service: ServiceSnapshot | SnapshotDelta | SnapshotInParts;
-	part: SnapshotPart;
+	part: SnapshotPart | ServiceListPart;
 	registration: RegistrationReply;
 	key: KeySnapshot;
 	goaway: GoawayData;

@@ -113,6 +113,8 @@ export interface StatusReply {
 	readonly keyWatches: readonly KeyWatchStatus[];
 	/** Absent where the sidecar takes no events. */
 	readonly events?: EventsStatus;
+	/** How long these lists are, where a frame cannot hold them and each ends early. */
+	readonly counts?: Readonly<Record<'watches' | 'registrations' | 'keyWatches', number>>;
 	/** Totals since the start of the process. */
 	readonly counters: Readonly<Record<string, number>>;
 }

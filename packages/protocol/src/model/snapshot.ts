@@ -84,6 +84,11 @@ export interface SnapshotPart {
 	readonly instances: readonly ServiceInstance[];
 }
 
+/** Some of the services of an answer to listServices, for a client that knows `lists`. */
+export interface ServiceListPart extends Omit<SnapshotPart, 'instances'> {
+	readonly services: readonly ServiceListEntry[];
+}
+
 /** What comes behind the parts of a snapshot: all of it but its instances. */
 export interface SnapshotInParts extends Omit<ServiceSnapshot, 'instances'> {
 	readonly parts: { readonly of: number; readonly count: number };

@@ -8,6 +8,7 @@ import {
 	type KeyQuery,
 	type KeySnapshot,
 	type RegistrationReply,
+	type ServiceList,
 	type ServiceQuery,
 	type ServiceSnapshot,
 	SpockError,
@@ -29,7 +30,7 @@ import { PackedInput } from './packed-input.ts';
 import { Pushes, registrationPush } from './pushes.ts';
 import { Requests, type RequestsPort } from './requests.ts';
 import { SilenceWatch } from './silence-watch.ts';
-import { keyPayloadOf, snapshotAnswer } from './snapshot-text.ts';
+import { keyPayloadOf, listAnswer, snapshotAnswer } from './snapshot-text.ts';
 
 /** Unread output above which pushes wait for the client, newest only; replies do not wait. */
 const PUSH_BUSY_BYTES = 65_536;
@@ -267,6 +268,10 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 
 	answerWith(snapshot: ServiceSnapshot): Answered<ServiceSnapshot> {
 		return snapshotAnswer(snapshot, this.hello.reading);
+	}
+
+	answerWithList(list: ServiceList): Answered<ServiceList> {
+		return listAnswer(list, this.hello.reading);
 	}
 
 	unsubscribe(query: ServiceQuery): void {

@@ -6,6 +6,7 @@ import {
 	type HelloData,
 	type PayloadText,
 	type RegistrationReply,
+	type ServiceList,
 	type ServiceSnapshot,
 } from '@spock/protocol';
 import type { Packing } from '@spock/protocol/node';
@@ -57,6 +58,8 @@ export interface Caller {
 	): Promise<Answered<ServiceSnapshot>> | Answered<ServiceSnapshot>;
 	/** The reply with a snapshot, as this client reads it. */
 	answerWith(snapshot: ServiceSnapshot): Answered<ServiceSnapshot>;
+	/** The reply with all services, as this client reads it. */
+	answerWithList(list: ServiceList): Answered<ServiceList>;
 	/** Ends a watch; does nothing without one. */
 	unsubscribe(query: FuncData<'unwatchService'>): void;
 	/** Pushes the state of a registration of this connection, if its client understands pushes. */

@@ -19,7 +19,7 @@ export class ClientHello {
 	constructor(connection: number, frameBytesMax: number) {
 		this.#connection = connection;
 		this.#frameBytesMax = frameBytesMax;
-		this.reading = { frameBytesMax, deltas: false, parts: false };
+		this.reading = { frameBytesMax, deltas: false, parts: false, lists: false };
 	}
 
 	/** It says hello, perhaps not for the first time. */
@@ -28,7 +28,8 @@ export class ClientHello {
 		// One connection is one client, whatever it sends later.
 		this.identity ??= secret && createHash('sha256').update(secret).digest('base64url');
 		const frameBytesMax = Math.min(this.#frameBytesMax, data.frameBytesMax ?? this.#frameBytesMax);
-		this.reading = { frameBytesMax, deltas: this.knows('deltas'), parts: this.knows('parts') };
+		const [deltas, parts, lists] = [this.knows('deltas'), this.knows('parts'), this.knows('lists')];
+		this.reading = { frameBytesMax, deltas, parts, lists };
 	}
 
 	/** True if it understands this optional part of the protocol. */

@@ -3,13 +3,15 @@ import {
 	encodePush,
 	type PayloadText,
 	type ServiceInstance,
+	type ServiceList,
+	type ServiceListEntry,
 	type ServiceSnapshot,
 	SNAPSHOT_BYTES_MAX,
 } from '@spock/protocol';
 
 import type { SnapshotPush } from './snapshot-delta.ts';
 
-/** By how much a frame is longer than the instances in it, or than the state of the snapshot, at most. */
+/** By how much a frame is longer than what is listed in it, or than the state that goes with the list, at most. */
 const HEAD_BYTES = 128;
 
 /** A snapshot in parts. */
@@ -22,14 +24,14 @@ export interface SnapshotParts {
 	readonly push: SnapshotPush;
 }
 
-/** The instances of a snapshot as parts. */
-interface SplitInstances {
+/** A list as parts. */
+interface SplitList {
 	readonly of: number;
 	readonly lines: readonly string[];
 	readonly bytes: number;
 }
 
-type Instances = readonly ServiceInstance[];
+type List = readonly ServiceInstance[] | readonly ServiceListEntry[];
 
 /** For frames of a length. */
 interface Made<T> {
@@ -41,14 +43,14 @@ interface Made<T> {
 // For the length that was needed last: nearly all clients have the same frames. The instances by themselves, because each read of
 // a stale snapshot is a new one with the same list.
 const made = new WeakMap<ServiceSnapshot, Made<SnapshotParts>>();
-const split = new WeakMap<Instances, Made<SplitInstances>>();
+const split = new WeakMap<List, Made<SplitList>>();
 let listCount = 0;
 
 /** Splits a snapshot for frames of this length. Undefined if one of its instances does not fit, or all together are too long. */
 export function partsOf(snapshot: ServiceSnapshot, frameBytesMax: number): SnapshotParts | undefined {
 	return remembered(made, snapshot, frameBytesMax, () => {
 		const { instances, ...state } = snapshot;
-		const parts = remembered(split, instances, frameBytesMax, () => splitInstances(instances, frameBytesMax));
+		const parts = remembered(split, instances, frameBytesMax, () => splitList('instances', instances, frameBytesMax));
 		if (parts === undefined) return undefined;
 		const { of, lines } = parts;
 		const last = encodePayload({ ...state, parts: { of, count: lines.length } });
@@ -57,6 +59,16 @@ export function partsOf(snapshot: ServiceSnapshot, frameBytesMax: number): Snaps
 		const bytes = parts.bytes + Buffer.byteLength(line);
 		return { lines, last, push: { form: 'parts', lines: [...lines, line], bytes } };
 	});
+}
+
+/** The answer to listServices for frames of this length. Undefined as for a snapshot. */
+export function listPartsOf(
+	{ services, ...state }: ServiceList,
+	frameBytesMax: number,
+): Pick<SnapshotParts, 'lines' | 'last'> | undefined {
+	const parts = remembered(split, services, frameBytesMax, () => splitList('services', services, frameBytesMax));
+	if (parts === undefined) return undefined;
+	return { lines: parts.lines, last: encodePayload({ ...state, parts: { of: parts.of, count: parts.lines.length } }) };
 }
 
 function remembered<K extends WeakKey, T>(
@@ -72,7 +84,7 @@ function remembered<K extends WeakKey, T>(
 	return value;
 }
 
-function splitInstances(instances: Instances, frameBytesMax: number): SplitInstances | undefined {
+function splitList(name: 'instances' | 'services', list: List, frameBytesMax: number): SplitList | undefined {
 	const roomBytes = frameBytesMax - HEAD_BYTES;
 	const of = ++listCount;
 	const lines: string[] = [];
@@ -80,14 +92,14 @@ function splitInstances(instances: Instances, frameBytesMax: number): SplitInsta
 	let textBytes = 0;
 	let bytes = 0;
 	const end = (): void => {
-		const line = encodePush('part', `{"of":${of},"index":${lines.length},"instances":[${texts.join(',')}]}`);
+		const line = encodePush('part', `{"of":${of},"index":${lines.length},"${name}":[${texts.join(',')}]}`);
 		lines.push(line);
 		bytes += Buffer.byteLength(line);
 		texts = [];
 		textBytes = 0;
 	};
-	for (const instance of instances) {
-		const text = encodePayload(instance);
+	for (const entry of list) {
+		const text = encodePayload(entry);
 		const length = Buffer.byteLength(text) + 1;
 		if (length > roomBytes) return undefined;
 		if (textBytes + length > roomBytes) end();

@@ -7,7 +7,7 @@ import type { SnapshotPush } from './snapshot-delta.ts';
 import { partsOf } from './snapshot-parts.ts';
 import { type SnapshotReading, snapshotAnswer, snapshotPush } from './snapshot-text.ts';
 
-const PLAIN: SnapshotReading = { frameBytesMax: 1024 * 1024, deltas: false, parts: false };
+const PLAIN: SnapshotReading = { frameBytesMax: 1024 * 1024, deltas: false, parts: false, lists: false };
 const BOTH: SnapshotReading = { ...PLAIN, deltas: true, parts: true };
 const SHORT: SnapshotReading = { ...BOTH, frameBytesMax: 1024 };
 

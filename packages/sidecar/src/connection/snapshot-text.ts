@@ -4,13 +4,14 @@ import {
 	frameTooLargeError,
 	type KeySnapshot,
 	type PayloadText,
+	type ServiceList,
 	type ServiceSnapshot,
 	SpockError,
 } from '@spock/protocol';
 
-import { type Answer, PartedAnswer } from './answer.ts';
+import { type Answer, answer, PartedAnswer } from './answer.ts';
 import { deltaPush, type SnapshotPush } from './snapshot-delta.ts';
-import { partsOf, type SnapshotParts } from './snapshot-parts.ts';
+import { listPartsOf, partsOf, type SnapshotParts } from './snapshot-parts.ts';
 
 type AnySnapshot = ServiceSnapshot | KeySnapshot;
 
@@ -25,6 +26,7 @@ export interface SnapshotReading {
 	/** Whether it knows these features. */
 	readonly deltas: boolean;
 	readonly parts: boolean;
+	readonly lists: boolean;
 }
 
 // A live snapshot is one frozen object until something changes, so its bytes are made once for all callers. A stale one has
@@ -86,6 +88,17 @@ export function snapshotAnswer(
 		(!isLongerThan(snapshot, reading.frameBytesMax) && fits(wholePush('service', snapshot), snapshot, reading));
 	const parted = isWhole ? undefined : inParts(snapshot, reading);
 	return parted === undefined ? snapshotPayload(snapshot) : new PartedAnswer(parted.lines, parted.last);
+}
+
+/** The reply with all services, in parts if it must be so and its client reads them. */
+export function listAnswer(
+	list: ServiceList,
+	{ lists, frameBytesMax }: SnapshotReading,
+): Answer<ServiceList> | PartedAnswer {
+	const whole = answer(list);
+	if (!lists || Buffer.byteLength(whole) <= frameBytesMax - MARK_BYTES) return whole;
+	const parted = listPartsOf(list, frameBytesMax);
+	return parted === undefined ? whole : new PartedAnswer(parted.lines, parted.last);
 }
 
 /** The payload of an answer about keys, which may have to be waited for. */

@@ -19,7 +19,7 @@ import {
 	watchKeyHandler,
 	watchServiceHandler,
 } from './lookups.ts';
-import { ReplyCache } from './reply-cache.ts';
+import { statusHandler } from './status.ts';
 
 /** What the handlers of a sidecar need. */
 export interface HandlersContext {
@@ -75,7 +75,7 @@ export function createHandlers(context: HandlersContext): Handlers {
 }
 
 /** Optional parts of the protocol that this sidecar speaks. */
-const FEATURES: readonly string[] = Object.freeze(['push', 'goaway', 'window', 'deltas', 'parts']);
+const FEATURES: readonly string[] = Object.freeze(['push', 'goaway', 'window', 'deltas', 'parts', 'lists']);
 /** The same of one that takes events. */
 const EVENT_FEATURES: readonly string[] = Object.freeze(['events', 'gaps']);
 
@@ -125,12 +125,6 @@ function refuseLoop(sidecar: string | undefined, own: string, upstreams: readonl
 /** Echoes the data; a client that asks for the time gets that of this machine's wall clock. */
 function pingHandler(clock: Pick<Clock, 'wallNow'>): Handler<'ping'> {
 	return (data) => answer(isObject(data) && data['time'] === true ? { ...data, time: clock.wallNow() } : data);
-}
-
-/** The sidecar's status. It grows with the watches, which clients decide. */
-export function statusHandler(status: () => StatusReply, clock: Pick<Clock, 'now'>): Handler<'status'> {
-	const replies = new ReplyCache<StatusReply>(clock);
-	return () => replies.find('') ?? replies.put('', answer(status()));
 }
 
 /** Registers an instance and keeps it registered: for the calling connection, or if requested for the sidecar. */

@@ -82,7 +82,7 @@ export function getInstancesHandler(source: ServiceSource): Handler<'getInstance
 
 /** The names of all services. */
 export function listServicesHandler(source: ServiceSource): Handler<'listServices'> {
-	return async (data, call) => answer(await source.list(data, callOptions(call, call.caller.id)));
+	return async (data, call) => call.caller.answerWithList(await source.list(data, callOptions(call, call.caller.id)));
 }
 
 /** The current snapshot; its changes are pushed from now on. */

@@ -78,7 +78,7 @@ const funcs: Readonly<Record<FuncName, Template | undefined>> = {
 			['library', nameOr(random, '"lib/1"')],
 			['sidecar', nameOr(random, '"another"')],
 			['pid', '7'],
-			['features', '["push","goaway","deltas","parts"]'],
+			['features', '["push","goaway","deltas","parts","lists"]'],
 			['heartbeatMs', random.pick(['1', '60000', '0'])],
 			['secret', random.pick(['"0123456789abcdef"', '"0123456789abcde"'])],
 		]),

@@ -59,7 +59,7 @@ const inParts: Template = (random) => [
 const part: Template = (random) => [
 	['of', String(random.below(2))],
 	['index', random.pick(['0', '0', '1', '2', '-1', '1e999'])],
-	['instances', listOf(random, instance)],
+	[random.oneIn(4) ? 'services' : 'instances', listOf(random, instance)],
 ];
 const registered: Template = () => [
 	['id', '"barista-1"'],
@@ -115,7 +115,7 @@ const payloads: readonly Template[] = [
 		['version', random.pick(['1', '1', '1', '2'])],
 		['sidecar', '"s/1"'],
 		['instance', '"u"'],
-		['features', '["push","goaway","deltas","parts"]'],
+		['features', '["push","goaway","deltas","parts","lists"]'],
 		['limits', '{"frameBytesMax":1048576,"inFlightMax":65536}'],
 	],
 	(random) => [

@@ -244,6 +244,27 @@ describe.each([
 		await store.close();
 	});
 
+	it('finds a server by an address of IPv6 with and without brackets, and stays with it while it is listed', async () => {
+		const [, port = ''] = /:(\d+)$/.exec(nats.addresses[0] ?? '') ?? [];
+		for (const server of [
+			`::ffff:127.0.0.1:${port}`,
+			`[::ffff:127.0.0.1]:${port}`,
+			`nats://::ffff:127.0.0.1:${port}`,
+		]) {
+			const store = openStore(nats, { prefix: newPrefix(), servers: async () => [server] });
+			await store.lastOf('orders');
+			store.serversChanged([server]);
+			await store.lastOf('orders');
+			await store.close();
+		}
+	});
+
+	it('says why no server can be reached', async () => {
+		const store = openStore(nats, { prefix: newPrefix(), servers: async () => ['127.0.0.1:1'] });
+		await expect(store.lastOf('orders')).rejects.toThrow(/no NATS server of 1 can be reached: .*refused/i);
+		await store.close();
+	});
+
 	it('refuses everything after its end', async () => {
 		const store = openStore(nats, { prefix: newPrefix() });
 		await store.close();

@@ -1,5 +1,7 @@
+import { isIP } from 'node:net';
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node';
+
 import { SpockError } from '@spock/protocol';
 import { formatHostPort, messageOf, splitHostPort, withBrackets } from '@spock/protocol/internal';
 
@@ -75,7 +77,7 @@ export class NatsLink {
 		if (session === undefined) return;
 		const server = withPort(session.connection.getServer());
 		// Where none is known the registry may be wrong, and this one still answers.
-		if (servers.length === 0 || servers.some((each) => withPort(each) === server)) return;
+		if (servers.length === 0 || servers.some((each) => oneForm(each) === oneForm(server))) return;
 		session.end(new SpockError('UNAVAILABLE', `the NATS server ${server} has left; trying another`));
 	}
 
@@ -105,7 +107,8 @@ export class NatsLink {
 				maxPingOut: PINGS_MAX,
 			});
 		} catch (cause) {
-			throw new SpockError('UNAVAILABLE', `no NATS server of ${servers.length} can be reached`, { cause });
+			const message = `no NATS server of ${servers.length} can be reached: ${messageOf(cause)}`;
+			throw new SpockError('UNAVAILABLE', message, { cause });
 		}
 		const manager = await jetstream.jetstreamManager(connection, { timeout: timeoutMs, checkAPI: false });
 		const session = this.#begin(connection, manager, transport);
@@ -161,6 +164,13 @@ function closedError(): SpockError {
 function isAtLeast(version: string | undefined, major: number, minor: number): boolean {
 	const [has = 0, hasMinor = 0] = (version ?? '').split('.').map(Number);
 	return has > major || (has === major && hasMinor >= minor);
+}
+
+/** An address may be written in several forms, and nats.js gives one of IPv4 that is mapped to IPv6 as one of IPv4. */
+function oneForm(server: string): string {
+	const { host, port } = splitHostPort(withPort(server)) ?? { host: server, port: undefined };
+	const address = isIP(host) === 4 ? `::ffff:${host}` : host;
+	return `${isIP(address) === 6 && !address.includes('%') ? new URL(`http://[${address}]`).hostname : host.toLowerCase()}:${port}`;
 }
 
 function withPort(server: string): string {

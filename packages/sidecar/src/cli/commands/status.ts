@@ -31,7 +31,7 @@ export async function status(flags: ClientFlags): Promise<void> {
 
 /** A page for people; `at`: when the reply was taken, in milliseconds since 1970. */
 export function formatStatus(reply: StatusReply, look: Look, at: number): Page {
-	const { sidecar, pid, uptimeMs, phase, ready } = reply;
+	const { sidecar, pid, uptimeMs, phase, ready, counts } = reply;
 	const failure = commonFailureOf(reply, at);
 	const page = new Page(look);
 	const facts = (rows: readonly (readonly Cell[])[]) => page.table(rows, { widths: [NAME_WIDTH] });
@@ -44,7 +44,7 @@ export function formatStatus(reply: StatusReply, look: Look, at: number): Page {
 		...(reply.backend.members ?? [reply.backend]).flatMap(backendRows),
 		...failureRows(reply, failure),
 		...connectionRows(reply),
-		['watches', `${reply.watches.length}, ${formatCount(reply.subscriptions, 'subscription')}`],
+		['watches', `${counts?.watches ?? reply.watches.length}, ${formatCount(reply.subscriptions, 'subscription')}`],
 		...oversizeRows(reply),
 	]);
 	// Key watches are missing from a sidecar of an earlier version.
@@ -53,9 +53,13 @@ export function formatStatus(reply: StatusReply, look: Look, at: number): Page {
 		...(reply.keyWatches ?? []).map((watch) => keyWatchRow(watch, failure)),
 	];
 	page.table(watches, { titles: ['NAME', 'STATE', 'FOUND', 'READERS', 'REVISION', 'ERROR'], indent: 2 });
-	facts([['registered', String(reply.registrations.length)]]);
+	const all = counts && counts.watches + counts.keyWatches;
+	if (all !== undefined && all > watches.length) page.line(`  and ${all - watches.length} more`);
+	facts([['registered', String(counts?.registrations ?? reply.registrations.length)]]);
 	const registered = reply.registrations.map((one) => registrationRow(one, failure));
 	page.table(registered, { titles: ['SERVICE', 'ID', 'REGISTRY', 'STATUS', 'APP', 'TOKEN OF', 'ERROR'], indent: 2 });
+	const unlisted = (counts?.registrations ?? 0) - registered.length;
+	if (unlisted > 0) page.line(`  and ${unlisted} more`);
 	facts(eventRows(reply));
 	return page;
 }

@@ -168,7 +168,7 @@ describe('the snippets of the READMEs and the guide', () => {
 
 	it('start a sidecar with settings that it knows', async () => {
 		await using place = await tempSocket();
-		const starts = guide.flatMap((page) => snippetsOf(page, 'sh')).flatMap(startsOf);
+		const starts = [...guide, 'packages/sidecar/README.md'].flatMap((page) => snippetsOf(page, 'sh')).flatMap(startsOf);
 		expect(starts.length).toBeGreaterThan(5);
 		const env = await shellWith(place.directory, {});
 		for (const { place: name, code } of starts) {
@@ -196,7 +196,7 @@ function startsOf({ place, code }: Snippet): { readonly place: string; readonly 
 		.replaceAll(/\\\n\s*/g, '')
 		.split('\n')
 		.map((line) => line.replace(/\s+#.*$/, ''))
-		.filter((line) => /(^|\s)sidecar start\b/.test(line))
+		.filter((line) => /(^|[\s/])sidecar start\b/.test(line))
 		.map((line) => ({ place, code: line }));
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -9,9 +9,18 @@ const root = join(import.meta.dirname, '..');
 
 /** `npm start`, less npm itself, with what it keeps in a directory of its own. */
 function start({ directory, path }: TempSocket): RunningProcess {
-	return spawnProcess(process.execPath, [join(root, 'tools/start.js'), '--events', join(directory, 'events')], {
+	return spawnProcess(process.execPath, [join(root, 'tools/start.js'), ...flags(directory)], {
 		env: { SPOCK_SOCKET: path },
 	});
+}
+
+/** `npm start` with npm, whose words are left out. */
+function npmStart({ directory, path }: TempSocket): RunningProcess {
+	return spawnProcess('npm', ['--silent', 'start', '--', '--socket', path, ...flags(directory)], { cwd: root });
+}
+
+function flags(directory: string): string[] {
+	return ['--events', join(directory, 'events')];
 }
 
 /** What it prints once every barista can be found. */
@@ -20,11 +29,12 @@ function printed(running: RunningProcess): Promise<string> {
 	return waitFor('the end of its text', () => all().includes('Ctrl-C ends everything.') && all(), 60_000);
 }
 
-/** The processes that it has started, by what Linux knows; elsewhere none. */
+/** The processes that it has started, and that those have, by what Linux knows; elsewhere none. */
 async function childrenOf(pid: number): Promise<readonly number[]> {
 	if (process.platform !== 'linux') return [];
 	const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
-	return text.trim().split(' ').map(Number);
+	const own = text.split(' ').filter(Boolean).map(Number);
+	return [...own, ...(await Promise.all(own.map(childrenOf))).flat()];
 }
 
 function isAlive(pid: number): boolean {
@@ -37,8 +47,9 @@ function isAlive(pid: number): boolean {
 	}
 }
 
-async function run(line: string, place: TempSocket) {
-	await using running = spawnProcess('bash', ['-ec', line], { cwd: root, env: { SPOCK_SOCKET: place.path } });
+async function run(line: string, place?: TempSocket) {
+	const env = place === undefined ? {} : { SPOCK_SOCKET: place.path };
+	await using running = spawnProcess('bash', ['-ec', line], { cwd: root, env });
 	return await running.finished;
 }
 
@@ -58,10 +69,13 @@ it('starts three baristas and a status page, every command that it or the README
 	for (const url of [...menus, /http:\/\/127\.0\.0\.1:\d+\/(?= {3}the status page)/.exec(text)?.[0] ?? '']) {
 		expect([url, (await fetch(url)).status]).toEqual([url, 200]);
 	}
-	const commands = [...text.matchAll(/^ {2}((?:npx|node) .*)$/gm)].map(([, line = '']) => line);
+	// One set of hints, at its end, and no log line above or below.
+	expect(text.trimEnd()).toMatch(/Ctrl-C ends everything\.$/);
+	expect(text).not.toMatch(/try it|"level"/);
+	const commands = [...text.matchAll(/^ {2}((?:npx|node|SPOCK_SOCKET=\S+ node) .*)$/gm)].map(([, line = '']) => line);
 	expect(commands.length).toBeGreaterThan(3);
 	for (const line of commands) {
-		const { exitCode, stdout, stderr } = await run(line, place);
+		const { exitCode, stdout, stderr } = await run(line);
 		// npm may warn there of the machine's own configuration.
 		expect([line, exitCode, stderr]).toEqual([line, 0, expect.stringMatching(/^(npm warn .*\n)*$/)]);
 		expect(stdout).toMatch(line.includes('menu.js') ? /^(200 \{.*\}\n){3}$/ : /\S/);
@@ -115,5 +129,30 @@ it('leaves no barista behind when it is killed', async () => {
 	await printed(running);
 	const children = await childrenOf(running.pid);
 	await running.stop('SIGKILL');
+	await waitFor('the end of the baristas', () => !children.some(isAlive), 20_000);
+}, 180_000);
+
+it.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
+	'ends with all that it has started when npm gets %s',
+	async (signal) => {
+		await using place = await tempSocket();
+		await using running = npmStart(place);
+		await printed(running);
+		const all = await childrenOf(running.pid);
+		expect(all.length).toBeGreaterThan(process.platform === 'linux' ? 3 : -1);
+		await running.stop(signal);
+		await waitFor('the end of all', () => !all.some(isAlive), 20_000);
+	},
+	180_000,
+);
+
+it('ends with all that it has started when its terminal is closed', async () => {
+	await using place = await tempSocket();
+	await using running = start(place);
+	await printed(running);
+	const children = await childrenOf(running.pid);
+	// In order: its socket is removed.
+	expect(await running.stop('SIGHUP')).toMatchObject({ exitCode: 0 });
+	expect(existsSync(place.path)).toBe(false);
 	await waitFor('the end of the baristas', () => !children.some(isAlive), 20_000);
 }, 180_000);

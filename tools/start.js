@@ -1,11 +1,12 @@
 // `npm start`: three small baristas, the sidecar on the embedded registry with the example services, a status page, and a log of
-// events that is kept between starts. Further flags follow `--`.
+// events that is kept between starts. Further flags follow `--`. npm runs it by `exec`, so that a signal for npm, which npm passes on, ends it
+// and not a shell around it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
 import { ensureBuilt, ensureInstalled, fail, root, say } from './prepare.js';
@@ -13,9 +14,13 @@ import { ensureBuilt, ensureInstalled, fail, root, say } from './prepare.js';
 const BARISTAS = ['barista-1', 'barista-2', 'barista-3'];
 const STATUS_PAGE_PORT = 9464;
 const STATUS_PAGE_PORTS = 20;
+/** How soon the end of npm is noticed, which no event reports. */
+const PARENT_CHECK_MS = 500;
 
 ensureInstalled();
 ensureBuilt();
+// Only now, because it is built.
+const { shellWord } = await import('../packages/protocol/dist/internal/index.js');
 
 const flags = process.argv.slice(2);
 
@@ -64,17 +69,36 @@ function startBarista(name, env) {
 	return new Promise((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
 }
 
-function tryThis(lines, admin) {
+/** Ends as by SIGTERM when the terminal is closed, and when npm is gone, which started this. */
+function endWithTerminal() {
+	const end = () => process.kill(process.pid, 'SIGTERM');
+	process.once('SIGHUP', end);
+	if (process.env.npm_lifecycle_event !== 'start') return;
+	const parent = process.ppid;
+	const check = setInterval(() => {
+		if (process.ppid === parent) return;
+		clearInterval(check);
+		end();
+	}, PARENT_CHECK_MS);
+	check.unref();
+}
+
+/** What to try, where the baristas are; `given` is the socket that was named, which another terminal does not know. */
+function tryThis(lines, admin, given) {
 	const page = admin === undefined ? [] : [`  http://${admin}/   the status page, in a browser`];
+	const at = given === undefined ? '' : ` --socket ${shellWord(given)}`;
+	const variable = given === undefined ? '' : `SPOCK_SOCKET=${shellWord(given)} `;
+	const sidecar = (command) => `  npx --no-install sidecar ${command}${at}`;
 	return [
 		'',
 		...lines,
 		'',
 		'Try this in another terminal, in this folder:',
-		'  npx --no-install sidecar get barista',
-		'  npx --no-install sidecar explain barista',
-		'  npx --no-install sidecar kv get barista/motd',
-		'  node examples/undici/menu.js',
+		sidecar('get barista'),
+		sidecar('explain barista'),
+		sidecar('kv get barista/motd'),
+		sidecar(`events publish orders '{"total":5}'`),
+		`  ${variable}node examples/undici/menu.js`,
 		...page,
 		'Ctrl-C ends everything.',
 		'',
@@ -96,7 +120,8 @@ async function refuseSecond(path) {
 
 const events = given('--events', 'SPOCK_EVENTS');
 const admin = given('--admin', 'SPOCK_ADMIN');
-const socket = given('--socket', 'SPOCK_SOCKET');
+const named = given('--socket', 'SPOCK_SOCKET');
+const socket = named === undefined ? undefined : resolve(named);
 const page = admin ?? (await freeAdmin());
 const isStart = !flags.some((flag) => flag === '--help' || flag === '-h' || flag === '--print-config');
 if (isStart) {
@@ -105,7 +130,8 @@ if (isStart) {
 		await refuseSecond(socket ?? defaultSocketAddress({ env: process.env, uid: process.getuid?.() }).path);
 	}
 	const env = { ...process.env, ...(socket !== undefined && { SPOCK_SOCKET: socket }) };
-	void Promise.all(BARISTAS.map((name) => startBarista(name, env))).then((lines) => say(tryThis(lines, page)));
+	void Promise.all(BARISTAS.map((name) => startBarista(name, env))).then((lines) => say(tryThis(lines, page, socket)));
+	endWithTerminal();
 }
 process.argv.splice(
 	2,
@@ -114,6 +140,8 @@ process.argv.splice(
 	// Not in the project: the path of the socket in it must be short.
 	...(events === undefined ? ['--events', join(tmpdir(), `spock-events-${process.getuid?.() ?? 'user'}`)] : []),
 	...(admin === undefined && page !== undefined ? ['--admin', page] : []),
+	// What to try is the end of the first screen: `npm start -- --log-level info` logs what happens.
+	...(isStart && given('--log-level', 'SPOCK_LOG_LEVEL') === undefined ? ['--log-level', 'warn'] : []),
 );
 // In this process and not in a child: Ctrl-C reaches the sidecar itself, which then stops cleanly.
 await import('../packages/sidecar/bin/sidecar.js');

@@ -35,7 +35,7 @@ describe('SpockError', () => {
 		const error = new SpockError('NO_SUCH_SERVICE', 'no instance', { details: { service: 'x' } });
 		const help = 'node_modules/@spock/client/docs/reference/errors.md#no_such_service';
 		expect(error.details.help).toBe(help);
-		expect(inspect(error)).toContain(`details: { service: 'x', help: '${help}' }`);
+		expect(inspect(error, { breakLength: 1000 })).toContain(`details: { service: 'x', help: '${help}' }`);
 		expect(JSON.stringify(error.toWire())).not.toContain('help');
 		const back = SpockError.fromWire(JSON.parse(JSON.stringify(error.toWire())));
 		expect([back.details.help, Object.keys(back.details)]).toEqual([help, ['service']]);

@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
-import { commandName, targetWords, typedCommand } from './command-name.ts';
+import { commandName, targetWords, typedAdvice, typedCommand } from './command-name.ts';
 
 it('the name is that of the link or file by which the command was called', () => {
 	expect(commandName('/usr/local/bin/spock')).toBe('spock');
@@ -30,4 +30,17 @@ it('an advised command asks the sidecar that this one was started to ask', () =>
 	const args = ['get', 'web', '--socket', '/a b', '--tag', 'v2', '--token-file=t', '--json', '--', '--connect', 'x:1'];
 	expect(targetWords(args)).toEqual(['--socket', '/a b', '--token-file', 't']);
 	expect(targetWords(['get', '--socket'])).toEqual([]);
+});
+
+it('what a sidecar advises is shown as it is typed here, for that sidecar', () => {
+	vi.stubEnv('npm_command', 'exec');
+	const { argv } = process;
+	process.argv = ['node', '/app/node_modules/.bin/sidecar', 'events', 'status', '--socket', '/a b/s.sock'];
+	onTestFinished(() => {
+		process.argv = argv;
+		vi.unstubAllEnvs();
+	});
+	expect(typedAdvice('full: skip them with `sidecar events rewind a b --to new`, or see `kubectl get pod`')).toBe(
+		"full: skip them with `npx @spock/sidecar events rewind a b --to new --socket '/a b/s.sock'`, or see `kubectl get pod`",
+	);
 });

@@ -57,3 +57,12 @@ export function targetWords(args: readonly string[]): string[] {
 export function commandLine(...words: readonly string[]): string {
 	return [typedCommand(), ...[...words, ...targetWords(process.argv.slice(2))].map(shellWord)].join(' ');
 }
+
+/** Text of a sidecar, where a command that it advises, as in "`sidecar events status`", is as it is typed here. */
+export function typedAdvice(text: string): string {
+	const target = targetWords(process.argv.slice(2)).map(shellWord);
+	return text.replaceAll(
+		/`sidecar ([^`]*)`/g,
+		(_, words: string) => `\`${[typedCommand(), words, ...target].join(' ')}\``,
+	);
+}

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorHelp, SpockError } from '@spock/protocol';
 import { messageOf } from '@spock/protocol/internal';
 
-import { commandName } from './command-name.ts';
+import { commandName, typedAdvice } from './command-name.ts';
 import { errorPage, withDocumentation } from './documentation.ts';
 
 /** What a script reads from the command's exit code. */
@@ -71,7 +71,7 @@ export function print(text: string): void {
 /** Says on stderr why a command has failed. Gives the exit code. */
 export function reportFailure(error: unknown): number {
 	if (error instanceof CommandError) {
-		const message = withDocumentation(error.message);
+		const message = withDocumentation(typedAdvice(error.message));
 		process.stderr.write(`${commandName()}: ${printableLines(message)}\n${helpLine(error)}`);
 		return error.exitCode;
 	}

@@ -2,6 +2,7 @@ import { type EventsStatus, type GroupStatus, SpockError, type StoreFault, type 
 
 import type { ClientFlags } from '../../client/sidecar-target.ts';
 import { withClient } from '../../client/with-client.ts';
+import { typedAdvice } from '../../output/command-name.ts';
 import { formatCount, formatDuration } from '../../output/figures.ts';
 import { CommandError, EXIT, print, printable } from '../../output/output.ts';
 
@@ -37,7 +38,7 @@ export function formatEvents(events: EventsStatus, now: number): string {
 	const oldest = oldestUnstoredMs === null ? '' : `, the oldest for ${formatDuration(oldestUnstoredMs)}`;
 	return [
 		`log          ${state}, ${mebibytes(bytes)} of ${mebibytes(bytesMax)} in ${directory}`,
-		...(reason === null ? [] : [`             ${reason}`]),
+		...(reason === null ? [] : [`             ${typedAdvice(reason)}`]),
 		...(damaged === 0 ? [] : [`             ${formatCount(damaged, 'damaged record')} skipped`]),
 		`producers    ${producers}; ${formatCount(unstored, 'event')} not stored yet${oldest}`,
 		`streams      ${events.streams.length}`,

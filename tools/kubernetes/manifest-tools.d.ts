@@ -12,5 +12,5 @@ export function ensureInjector(version: string): { readonly injector: string; re
 export function runTool(
 	command: string,
 	args: readonly string[],
-	options?: { readonly input?: string; readonly cwd?: string },
+	options?: { readonly input?: string; readonly cwd?: string; readonly env?: NodeJS.ProcessEnv },
 ): string;

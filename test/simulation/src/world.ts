@@ -31,7 +31,7 @@ const PODS_CHANCE = 0.15;
 const PODS_SEED = 2 ** 43;
 /** Share of the worlds that have servers without node agents, and their numbers. */
 const SERVERS_CHANCE = 0.15;
-const SERVERS_SEED = 2 ** 44;
+const SERVERS_SEED = 2 ** 48;
 /** Share of those that have more than that, and their further numbers. */
 const WIDE_CHANCE = 0.4;
 const WIDE_SEED = 2 ** 42;

@@ -74,8 +74,15 @@ export type {
 	Registrar,
 	RegistrationTerms,
 } from './foundation/registrar.ts';
+export type {
+	RegistrationCatalogue,
+	RegistrationName,
+	RegistrationPlace,
+	Sighting,
+} from './foundation/registration-place.ts';
 export { diffInstances, type SnapshotDiff } from './foundation/snapshot-diff.ts';
 export { directRegistrar } from './registration/direct-registrar.ts';
+export { PlacedRegistrar, type PlacedRegistrarOptions } from './registration/placed-registrar.ts';
 export type { RegistrationHolder } from './registration/registration-holders.ts';
 export { registrationMachine } from './registration/registration-machine.ts';
 export { registrationSyncMachine } from './registration/registration-sync.ts';

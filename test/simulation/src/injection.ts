@@ -5,6 +5,7 @@ import type { SpockError } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
 
 import type { ItemVersion, RegistryItem } from './registry-item.ts';
+import type { ServerLink } from './servers/server-link.ts';
 import type { Invariant } from './violation.ts';
 
 /** Gives the lines that go on in place of one line, without their ends. */
@@ -53,6 +54,10 @@ export interface Injection {
 	readonly hasEvents?: boolean | 'only';
 	/** Whether a world has pods that ask a shared sidecar; `'only'`: and no other apps and sidecars. Default: by chance. */
 	readonly hasPods?: boolean | 'only';
+	/** Whether a world has pods that register at three servers; `'only'`: and nothing else. Default: by chance. */
+	readonly hasServers?: boolean | 'only';
+	/** Replaces the servers as a sidecar reaches them. */
+	readonly servers?: (link: ServerLink) => ServerLink;
 	/** Bugs within the events of a sidecar. */
 	readonly eventBugs?: EventServiceBugs;
 	/** Replaces the disk of a log of events. */

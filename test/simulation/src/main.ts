@@ -15,6 +15,7 @@ npm run suite -- simulation --plant NAME            the same with a fault of pla
 npm run suite -- simulation --nodes N                N nodes with --pods-each pods each (50): how soon all see a change
   --events                       worlds that have events, and nothing else
   --pods                         worlds of pods that ask a shared sidecar, and nothing else
+  --servers                      worlds of pods that register at servers without node agents, and nothing else
   --own-sidecars                 with --nodes: each pod has a sidecar of its own, which asks its node's
   --json                         with --nodes: prints the result in JSON
   --jobs J                       threads at once; default: one for each core
@@ -35,6 +36,7 @@ const { values } = parseArgs({
 		plant: { type: 'string' },
 		events: { type: 'boolean', default: false },
 		pods: { type: 'boolean', default: false },
+		servers: { type: 'boolean', default: false },
 		nodes: { type: 'string' },
 		'pods-each': { type: 'string', default: '50' },
 		'own-sidecars': { type: 'boolean', default: false },
@@ -43,7 +45,7 @@ const { values } = parseArgs({
 		help: { type: 'boolean', default: false },
 	},
 });
-const { root, plant, events: isOfEvents, pods: isOfPods } = values;
+const { root, plant, events: isOfEvents, pods: isOfPods, servers: isOfServers } = values;
 
 if (values.help) print(USAGE);
 else if (values.nodes !== undefined) await scale(count('nodes', values.nodes));
@@ -58,10 +60,12 @@ async function many(): Promise<void> {
 		seed: one.seed,
 		isOfEvents: one.isOfEvents ?? isOfEvents,
 		isOfPods: one.isOfPods ?? isOfPods,
+		isOfServers: one.isOfServers ?? isOfServers,
 	}));
+	const ways = { isOfEvents, isOfPods, isOfServers };
 	const isKept = (seed: number): boolean =>
-		kept.some((one) => one.seed === seed && one.isOfEvents === isOfEvents && one.isOfPods === isOfPods);
-	const others = Array.from({ length: seeds }, (_, at) => ({ seed: from + at, isOfEvents, isOfPods })).filter(
+		kept.some((one) => JSON.stringify(one) === JSON.stringify({ seed, ...ways }));
+	const others = Array.from({ length: seeds }, (_, at) => ({ seed: from + at, ...ways })).filter(
 		({ seed }) => !isKept(seed),
 	);
 	const totals = noTotals();
@@ -104,13 +108,14 @@ async function scale(nodes: number): Promise<void> {
 
 async function one(seed: number): Promise<void> {
 	const program = await bundle(root, 'product');
-	await show(program, { seed, plant, isOfEvents, isOfPods });
+	await show(program, { seed, plant, isOfEvents, isOfPods, isOfServers });
 }
 
 /** Runs one seed and prints what happened in it, the whole tail with `--trace`. */
 async function show(program: string, run: SeedRun): Promise<void> {
 	const { seed } = run;
-	const way = `${run.isOfEvents === true ? ' --events' : ''}${run.isOfPods === true ? ' --pods' : ''}`;
+	const { isOfEvents = false, isOfPods = false, isOfServers = false } = run;
+	const way = `${isOfEvents ? ' --events' : ''}${isOfPods ? ' --pods' : ''}${isOfServers ? ' --servers' : ''}`;
 	await runSeeds([run], {
 		program,
 		jobs: 1,

@@ -20,6 +20,7 @@ import {
 	losesRegistrations,
 } from './faulty-registry.ts';
 import type { Injection, Plant } from './injection.ts';
+import { SERVER_PLANTS } from './servers/server-plants.ts';
 import type { Invariant } from './violation.ts';
 
 const REPLY = /^\{"id":\d+,"data":/;
@@ -110,6 +111,7 @@ export const PLANTS: readonly Plant[] = [
 	}),
 	row('the end of a call is reported twice', 'settles once and in time', 1, { begin: reportsEndsTwice }),
 	...EVENT_PLANTS,
+	...SERVER_PLANTS,
 ];
 
 /** The plant of this name; throws if it is unknown. */

@@ -105,6 +105,7 @@ async function live(world: World): Promise<void> {
 		await world.site?.prove(world.clients);
 		await world.shared?.prove();
 		await world.events?.prove();
+		world.servers?.prove();
 		world.checkRegistry();
 	}
 	await world.end();

@@ -21,6 +21,8 @@ export interface SeedRun {
 	readonly isOfEvents?: boolean | undefined;
 	/** True for a world of pods that ask a shared sidecar, and nothing else. */
 	readonly isOfPods?: boolean | undefined;
+	/** True for a world of pods that register at servers, and nothing else. */
+	readonly isOfServers?: boolean | undefined;
 }
 
 const { keepsTrace } = workerData as SeedWork;
@@ -28,12 +30,13 @@ const { keepsTrace } = workerData as SeedWork;
 // The calls of a storm fail by the thousand, and nobody reads where: a failing seed is run again with its trace.
 if (!keepsTrace) Error.stackTraceLimit = 0;
 
-parentPort?.on('message', ({ seed, plant, isOfEvents, isOfPods }: SeedRun) => {
+parentPort?.on('message', ({ seed, plant, isOfEvents, isOfPods, isOfServers }: SeedRun) => {
 	const planted = plant === undefined ? {} : plantOf(plant).injection;
 	const injection: Injection = {
 		...planted,
 		...(isOfEvents === true && { hasEvents: 'only' }),
 		...(isOfPods === true && { hasPods: 'only' }),
+		...(isOfServers === true && { hasServers: 'only' }),
 	};
 	void runSeed(seed, { keepsTrace, injection }).then((result) => parentPort?.postMessage(result));
 });

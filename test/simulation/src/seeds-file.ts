@@ -8,6 +8,8 @@ export interface KeptSeed {
 	readonly isOfEvents?: boolean;
 	/** True for a world of pods alone. */
 	readonly isOfPods?: boolean;
+	/** True for a world of servers alone. */
+	readonly isOfServers?: boolean;
 	readonly found: string;
 }
 

@@ -16,6 +16,10 @@ export const INVARIANTS = [
 	'changes arrive',
 	/** After a calm the registry has the last acknowledged registration of each living app, and none of a dead one. */
 	'nothing acknowledged is lost',
+	/** An app that is registered, well and connected is served again within 45 s of the loss of its server, also of one that stays away. */
+	'a registration outlives its server',
+	/** No reader finds it well at two servers, except what a server has that has just returned. */
+	'an instance is registered once',
 	/** Per connection and query; no push comes before the reply to its subscription. */
 	'revisions never go back',
 	/** It is served only if it was the first one, or lasted for the hold. */

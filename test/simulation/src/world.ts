@@ -5,6 +5,7 @@ import type { Injection } from './injection.ts';
 import { RemoteSite } from './remote-site.ts';
 import type { Scheduler, SimEvent } from './scheduler.ts';
 import { SeededRandom } from './seeded-random.ts';
+import { ServersSite } from './servers/servers-site.ts';
 import { SharedSite } from './shared-site.ts';
 import { SidecarHost } from './sidecar-host.ts';
 import { SimApps } from './sim-apps.ts';
@@ -28,6 +29,9 @@ const EVENTS_SEED = 2 ** 41;
 /** Share of the worlds that have pods which ask a shared sidecar, and their numbers. */
 const PODS_CHANCE = 0.15;
 const PODS_SEED = 2 ** 43;
+/** Share of the worlds that have servers without node agents, and their numbers. */
+const SERVERS_CHANCE = 0.15;
+const SERVERS_SEED = 2 ** 48;
 /** Share of those that have more than that, and their further numbers. */
 const WIDE_CHANCE = 0.4;
 const WIDE_SEED = 2 ** 42;
@@ -41,6 +45,8 @@ export class World implements Breakable {
 	readonly site: RemoteSite | undefined;
 	/** Pods whose sidecars ask a shared one. */
 	readonly shared: SharedSite | undefined;
+	/** Pods that register at servers which come and go. */
+	readonly servers: ServersSite | undefined;
 	/** Apps with events, and their sidecar. */
 	readonly events: EventSite | undefined;
 	readonly #random: SeededRandom;
@@ -55,8 +61,8 @@ export class World implements Breakable {
 		this.#random = new SeededRandom(seed);
 		const context = new WorldContext(scheduler, this.#random.fork(), injection);
 		this.context = context;
-		const { hasEvents, hasPods } = injection;
-		const isAlone = hasEvents === 'only' || hasPods === 'only';
+		const { hasEvents, hasPods, hasServers } = injection;
+		const isAlone = hasEvents === 'only' || hasPods === 'only' || hasServers === 'only';
 		const shape = drawShape(this.#random.fork());
 		this.shape = isAlone ? { ...shape, hosts: 0, clients: 0 } : shape;
 		this.#apps = new SimApps(this.shape.stepMs);
@@ -93,6 +99,15 @@ export class World implements Breakable {
 				random: ofPods,
 				later: (delayMs, mend) => this.later(delayMs, mend),
 				monitor,
+			});
+		}
+		const ofServers = new SeededRandom(SERVERS_SEED + seed);
+		const isWithServers = ofServers.chance(SERVERS_CHANCE);
+		if (hasServers ?? (isWithServers && !isAlone)) {
+			this.servers = new ServersSite(context, {
+				random: ofServers,
+				faultMs: this.shape.faultMs,
+				later: (delayMs, mend) => this.later(delayMs, mend),
 			});
 		}
 		const ofEvents = new SeededRandom(EVENTS_SEED + seed);
@@ -145,6 +160,7 @@ export class World implements Breakable {
 		if (this.hosts.length > 0 || this.shared !== undefined) this.#breakLater();
 		this.site?.storm();
 		this.shared?.storm();
+		this.servers?.storm();
 		this.events?.storm();
 		await this.context.scheduler.runUntil(this.context.nowMs + durationMs);
 	}
@@ -164,6 +180,7 @@ export class World implements Breakable {
 		for (const { process } of this.#apps.all) process.resume();
 		this.site?.calm();
 		this.shared?.calm();
+		this.servers?.calm();
 		this.events?.calm();
 		this.context.registry.setMode('well');
 		await this.context.scheduler.runUntil(this.context.nowMs + durationMs);
@@ -184,6 +201,7 @@ export class World implements Breakable {
 		this.#apps.endAll(this.#random);
 		this.site?.endApps();
 		this.shared?.endApps();
+		this.servers?.end();
 		this.events?.endApps();
 		await scheduler.runUntil(this.context.nowMs + this.shape.client.timeoutMs * 2 + 5000);
 		this.site?.auditEndOfApps();
@@ -195,6 +213,7 @@ export class World implements Breakable {
 		for (const host of hosts) host.auditIdle();
 		for (const host of hosts) host.terminate();
 		this.shared?.endPods();
+		this.servers?.endSidecars();
 		await scheduler.runUntil(this.context.nowMs + 30_000);
 		if (this.shared !== undefined) {
 			await scheduler.runUntil(this.context.nowMs + this.shape.host.idleTtlMs * 2 + 20_000);

@@ -35,7 +35,10 @@ export interface Sighting {
 	/** The node of the place where it is registered. */
 	readonly node: string;
 	/** The address of that node, which instances without a host have. */
+	readonly nodeHost: string;
+	/** Where readers connect to. */
 	readonly host: string;
+	readonly port: number;
 	/** Its node is well and it was renewed in time: readers may be sent to it. Maintenance and the app's own checks do not count. */
 	readonly isServed: boolean;
 	/** Its node has failed. */

@@ -10,6 +10,8 @@ export interface Placed {
 	readonly owner: string;
 	/** Null if the registry did not return it. */
 	readonly node: string | null;
+	/** As it was defined; undefined for the host of the node. */
+	readonly at: { readonly host: string | undefined; readonly port: number };
 	/** The host for a definition without one, if it is not that of the place. */
 	readonly host: string | undefined;
 	/** What the registry published last. */
@@ -28,7 +30,7 @@ export type View = readonly Sighting[] | undefined;
 /** The definition with the host that it had where it was registered first. Throws UNAVAILABLE if that is unknown. */
 export function hosted(definition: InstanceDefinition, before: Placed | undefined, view: View): InstanceDefinition {
 	if (definition.host !== undefined || before === undefined) return definition;
-	const host = before.host ?? (view?.find(({ node }) => node === before.node) ?? before.seen)?.host;
+	const host = before.host ?? (view?.find(({ node }) => node === before.node) ?? before.seen)?.nodeHost;
 	if (host !== undefined) return { ...definition, host };
 	const message = `${definition.id} has the address of its agent, which is unknown: register it with a host`;
 	throw new SpockError('UNAVAILABLE', message, { details: { id: definition.id, owner: before.owner } });
@@ -69,4 +71,12 @@ export function blockedError(id: string, owner: string, node: string, cause: Spo
 
 export function isBlocked(error: unknown): error is SpockError {
 	return SpockError.is(error, 'UNAVAILABLE') && 'node' in error.details;
+}
+
+/**
+ * True for a registration of this very instance: where readers connect to is the same. An owner that was meant to be unique at its agent
+ * alone may be another sidecar's elsewhere.
+ */
+export function isTwin({ host, port }: Sighting, at: Placed['at']): boolean {
+	return port === at.port && (at.host === undefined || host === at.host);
 }

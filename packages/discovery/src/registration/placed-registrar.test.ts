@@ -39,7 +39,9 @@ function site(count = 3) {
 				: [...has].map(([id, { definition, isExpired, maintenance }]) => ({
 						id,
 						node: name,
-						host: `10.9.9.${number}`,
+						nodeHost: `10.9.9.${number}`,
+						host: definition.host ?? `10.9.9.${number}`,
+						port: definition.port,
 						isNodeLost: state === 'failed',
 						isServed: state === 'well' && !isExpired,
 						...(definition.app !== undefined && { app: definition.app }),
@@ -214,6 +216,20 @@ describe('a registration at one of several places', () => {
 		publish();
 		await clock.advance(0);
 		expect(where()).toEqual(['n0']);
+	});
+
+	it('is not mistaken for that of another sidecar with the same owner and id, whose address is another one', async () => {
+		const { registrar, nodes, publish, where, clock } = site();
+		const theirs = { ...b1, host: '10.0.0.2' };
+		nodes[2].has.set('b1', { definition: theirs, isExpired: false });
+		expect(await register(registrar)).toBe('n0/b1');
+		publish();
+		await clock.advance(15_000);
+		expect(where()).toEqual(['n0', 'n2']);
+		Object.assign(nodes[0], { state: 'failed', isReachable: false });
+		publish();
+		expect(await register(registrar)).toBe('n1/b1');
+		expect(nodes[2].has.get('b1')).toMatchObject({ definition: theirs });
 	});
 
 	it('ends while its failed place cannot be reached, and is taken out there later; one that is served is waited for', async () => {

@@ -15,6 +15,7 @@ import {
 	hosted,
 	isAway,
 	isBlocked,
+	isTwin,
 	lossOf,
 	maintenanceOf,
 	type Placed,
@@ -91,12 +92,19 @@ export class PlacedRegistrar implements Registrar {
 		const { owner, ttlMs, deregisterAfterMs } = terms;
 		this.#strayMs = ttlMs + deregisterAfterMs;
 		const before = this.#placed.get(id);
-		const view = await this.#view({ id, service, owner }, before?.place ?? 0);
-		if (view?.some((one) => one.app !== undefined && one.app !== app)) throw otherAppError(id);
+		const at = { host: definition.host, port: definition.port };
+		const look = async (avoided: number): Promise<View> => {
+			const all = await this.#view({ id, service, owner }, avoided);
+			if (all?.some((one) => one.app !== undefined && one.app !== app)) throw otherAppError(id);
+			return all?.filter((one) => one.node === before?.node || isTwin(one, at));
+		};
+		let view = await look(before?.place ?? 0);
 		const tried: number[] = [];
 		let failure: SpockError | undefined;
 		let blocked: SpockError | undefined;
 		for (const place of this.#order(before, view)) {
+			// What was written at the place before may have arrived, although its answer was lost.
+			if (tried.length > 0) view = await look(tried.at(-1) ?? 0);
 			try {
 				await this.#expectFree(place, definition, owner, view, failure);
 				await this.#strays.claim(id, place);
@@ -105,7 +113,7 @@ export class PlacedRegistrar implements Registrar {
 				const maintenance = isMoved ? maintenanceOf(before, view) : undefined;
 				const instance = await (this.#places[place] as RegistrationPlace).register(kept, health, terms, maintenance);
 				const host = definition.host === undefined ? kept.host : undefined;
-				this.#place(id, { place, service, owner, instance, host });
+				this.#place(id, { place, service, owner, instance, at, host });
 				if (isMoved) tried.push(before.place);
 				for (const other of tried) this.#strays.add(id, other, this.#strayMs);
 				this.#strays.sweep(id);
@@ -185,7 +193,7 @@ export class PlacedRegistrar implements Registrar {
 
 	/** Of two places that have it, the one that is served. */
 	async #found(found: Map<string, OwnedInstance>, place: number, one: OwnedInstance, owner: string): Promise<void> {
-		const { id, service, host } = one.definition;
+		const { id, service, host, port } = one.definition;
 		const known = this.#placed.get(id);
 		if (known !== undefined && known.place !== place) {
 			const isOther = found.has(id) || known.isLost === false;
@@ -197,18 +205,24 @@ export class PlacedRegistrar implements Registrar {
 		}
 		found.set(id, one);
 		if (known?.place === place) return;
-		this.#place(id, { place, service, owner, instance: one.instance, host: place === 0 ? undefined : host });
+		const at = { host, port };
+		this.#place(id, { place, service, owner, instance: one.instance, at, host: place === 0 ? undefined : host });
 	}
 
 	#place(
 		id: string,
-		{ instance, ...at }: Pick<Placed, 'place' | 'service' | 'owner' | 'host'> & { readonly instance: string | null },
+		{
+			instance,
+			...facts
+		}: Pick<Placed, 'place' | 'service' | 'owner' | 'at' | 'host'> & {
+			readonly instance: string | null;
+		},
 	): void {
 		const node = instance?.endsWith(`/${id}`) ? instance.slice(0, -id.length - 1) : null;
 		const before = this.#placed.get(id);
-		this.#placed.set(id, { ...at, node, seen: undefined, isLost: false, isAway: false });
-		if (before !== undefined && before.service !== at.service) this.#endWatch(before.service);
-		this.#watch(at);
+		this.#placed.set(id, { ...facts, node, seen: undefined, isLost: false, isAway: false });
+		if (before !== undefined && before.service !== facts.service) this.#endWatch(before.service);
+		this.#watch(facts);
 	}
 
 	/** The places in the order in which they are tried. */
@@ -287,7 +301,9 @@ export class PlacedRegistrar implements Registrar {
 		const own = sightings.find((one) => one.id === id && one.node === placed.node);
 		const before = placed.seen;
 		placed.seen = own ?? before;
-		if (placed.node !== null && sightings.some((one) => one.id === id && one.node !== placed.node && one.isServed)) {
+		const at = { ...placed.at, host: placed.at.host ?? placed.seen?.host };
+		const isElsewhere = (one: Sighting): boolean => one.id === id && one.node !== placed.node && one.isServed;
+		if (placed.node !== null && sightings.some((one) => isElsewhere(one) && isTwin(one, at))) {
 			for (const place of this.#places.keys()) if (place !== placed.place) this.#strays.add(id, place, this.#strayMs);
 			this.#strays.sweep(id);
 		}

@@ -25,7 +25,7 @@ const OWNER_LENGTH_MAX = 512;
 export interface RegistrationsOptions {
 	readonly registrar: Registrar;
 	/**
-	 * Identifies this sidecar across restarts, and no other one at the same registry: by it, it finds its own registrations. At
+	 * Identifies this sidecar across restarts, and no other one of the registry: by it, it finds its own registrations. At
 	 * most 512 characters.
 	 */
 	readonly owner: string;

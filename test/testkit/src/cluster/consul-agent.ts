@@ -28,8 +28,9 @@ export class ConsulAgent {
 	readonly isServer: boolean;
 	/** For whoever lives on the agent's network. */
 	readonly url: string;
+	/** Of its HTTP API, reached from every network. */
+	readonly socketPath: string;
 	readonly #options: ConsulAgentOptions;
-	readonly #socketPath: string;
 	#process: RunningProcess | undefined;
 	#isPaused = false;
 
@@ -40,7 +41,7 @@ export class ConsulAgent {
 		this.isServer = isServer;
 		this.url = `http://${address}:${httpPort}`;
 		this.#options = options;
-		this.#socketPath = join(directory, 'http.sock');
+		this.socketPath = join(directory, 'http.sock');
 	}
 
 	/** True while there is a process that is not paused. */
@@ -58,7 +59,7 @@ export class ConsulAgent {
 			`node_name = "${name}" bind_addr = "${address}" client_addr = "${address}"`,
 			`data_dir = "${join(directory, 'data')}"`,
 			// A socket beside the port: the test itself asks there, from wherever it is.
-			`addresses { http = "${address} unix://${this.#socketPath}" }`,
+			`addresses { http = "${address} unix://${this.socketPath}" }`,
 		];
 		this.#process = spawnProcess(program, [...args, 'agent', ...all.flatMap((text) => ['-hcl', text])]);
 		this.#isPaused = false;
@@ -99,7 +100,7 @@ export class ConsulAgent {
 
 	/** Any request; rejects when there is no answer. */
 	ask(request: ConsulRequest): Promise<ConsulReply> {
-		return askConsul(this.#socketPath, { token: this.#options.token, ...request });
+		return askConsul(this.socketPath, { token: this.#options.token, ...request });
 	}
 
 	/** The JSON of an answer. Rejects unless its status is 200. */

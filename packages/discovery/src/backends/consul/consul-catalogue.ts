@@ -125,7 +125,9 @@ function sightingOf({
 	return {
 		id,
 		node: Node?.Node ?? '',
-		host: Node?.Address ?? '',
+		nodeHost: Node?.Address ?? '',
+		host: Service?.Address || (Node?.Address ?? ''),
+		port: Service?.Port ?? 0,
 		isNodeLost,
 		isServed: !isNodeLost && renewedCheck(id, checks)?.Status !== 'critical',
 		...(app !== undefined && { app }),

@@ -90,7 +90,7 @@ export const registrationSettings = {
 		kind: 'text',
 		unit: 'name',
 		note: 'made of host name, socket and its volume',
-		help: 'name by which this sidecar finds its registrations after a restart; unique at the agent',
+		help: 'name by which this sidecar finds its registrations after a restart; unique in the datacenter',
 	},
 	reconnectGraceMs: {
 		kind: 'duration',

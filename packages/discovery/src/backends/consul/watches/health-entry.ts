@@ -77,15 +77,15 @@ const FROM_BEST: readonly InstanceStatus[] = ['passing', 'warning', 'maintenance
 
 /**
  * One registration of each instance. A sidecar whose agent has failed registers at another one, and what the first still has is there
- * until that returns: the same owner and id are the same instance. The healthiest is used, and of two alike the newest.
+ * until that returns: the same owner, id and address are the same instance. The healthiest is used, and of two alike the newest.
  */
 function withoutTwins(entries: readonly unknown[], read: ServiceInstance[]): ServiceInstance[] {
 	const best = new Map<string, number>();
 	let twins = 0;
-	const keys = read.map(({ meta }, index) => {
+	const keys = read.map(({ meta, host, port }, index) => {
 		const owner = isObject(meta) ? meta[OWNER_META] : undefined;
 		if (typeof owner !== 'string') return undefined;
-		const key = JSON.stringify([owner, serviceOf(entries[index]).ID]);
+		const key = JSON.stringify([owner, serviceOf(entries[index]).ID, host, port]);
 		const other = best.get(key);
 		if (other !== undefined) twins++;
 		if (other === undefined || compareTwins(entries, read, index, other) < 0) best.set(key, index);

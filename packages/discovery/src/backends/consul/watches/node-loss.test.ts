@@ -82,4 +82,13 @@ describe('one instance that is registered at two agents', () => {
 			{ instance: 'one/b1' },
 		]);
 	});
+
+	it('is another one where it has another address or owner', () => {
+		const at = (Node: string, Address: string, owner: string) => ({
+			Node: { Node, Address: '10.0.0.9' },
+			Service: { ID: 'b1', Address, Port: 80, Meta: { 'spock-owner': owner } },
+		});
+		const entries = [at('one', '10.0.0.1', 'pod'), at('two', '10.0.0.2', 'pod'), at('three', '10.0.0.1', 'another')];
+		expect(readHealthEntries(entries)).toHaveLength(3);
+	});
 });

@@ -53,6 +53,8 @@ export interface Injection {
 	readonly hasEvents?: boolean | 'only';
 	/** Whether a world has pods that ask a shared sidecar; `'only'`: and no other apps and sidecars. Default: by chance. */
 	readonly hasPods?: boolean | 'only';
+	/** Whether machines of a world stand still. Default: by chance. */
+	readonly hasStandstills?: boolean;
 	/** Bugs within the events of a sidecar. */
 	readonly eventBugs?: EventServiceBugs;
 	/** Replaces the disk of a log of events. */

@@ -11,6 +11,7 @@ import { SimApps } from './sim-apps.ts';
 import { type ClientOptions, SimClient } from './sim-client.ts';
 import { SimNetwork } from './sim-network.ts';
 import { SimRegistry } from './sim-registry.ts';
+import { machineOf, Standstills } from './standstills.ts';
 import { WireMonitor } from './wire-monitor.ts';
 import { WorldContext } from './world-context.ts';
 import { drawShape, type WorldShape } from './world-shape.ts';
@@ -28,6 +29,9 @@ const EVENTS_SEED = 2 ** 41;
 /** Share of the worlds that have pods which ask a shared sidecar, and their numbers. */
 const PODS_CHANCE = 0.15;
 const PODS_SEED = 2 ** 43;
+/** Share of the worlds in which machines stand still, and their numbers. */
+const STANDSTILL_CHANCE = 0.3;
+const STANDSTILL_SEED = 2 ** 44;
 /** Share of those that have more than that, and their further numbers. */
 const WIDE_CHANCE = 0.4;
 const WIDE_SEED = 2 ** 42;
@@ -41,6 +45,8 @@ export class World implements Breakable {
 	readonly site: RemoteSite | undefined;
 	/** Pods whose sidecars ask a shared one. */
 	readonly shared: SharedSite | undefined;
+	/** Machines that stand still. */
+	readonly #standstills: Standstills | undefined;
 	/** Apps with events, and their sidecar. */
 	readonly events: EventSite | undefined;
 	readonly #random: SeededRandom;
@@ -106,6 +112,15 @@ export class World implements Breakable {
 				later: (delayMs, mend) => this.later(delayMs, mend),
 			});
 		}
+		const ofStandstills = new SeededRandom(STANDSTILL_SEED + seed);
+		if (injection.hasStandstills ?? ofStandstills.chance(STANDSTILL_CHANCE)) {
+			this.#standstills = new Standstills(
+				context,
+				ofStandstills,
+				() => [...this.hosts.map((host) => machineOf(host, this.clients)), ...(this.shared?.machines ?? [])],
+				(delayMs, mend) => this.later(delayMs, mend),
+			);
+		}
 		this.#auditLater();
 	}
 
@@ -146,6 +161,7 @@ export class World implements Breakable {
 		this.site?.storm();
 		this.shared?.storm();
 		this.events?.storm();
+		this.#standstills?.storm();
 		await this.context.scheduler.runUntil(this.context.nowMs + durationMs);
 	}
 

@@ -16,6 +16,9 @@ import type { WorldContext } from './world-context.ts';
 /** For so long what explained an empty answer may be what a client knows. */
 const EXPLAINED_MS = 60_000;
 
+/** A process does not notice that it stood still for less than this. */
+const UNNOTICED_MS = 1000;
+
 /** Rounding to whole milliseconds, once on each side. */
 const ROUNDING_MS = 3;
 
@@ -34,6 +37,10 @@ export interface AnswerContext {
 	readonly isConnected: boolean;
 	/** The sidecar was asked, and has said how old it is by its own clock. */
 	readonly isFresh?: boolean;
+	/** Its process has gone on for so long, in milliseconds: a standstill is noticed by the next tick. */
+	readonly resumedForMs?: number;
+	/** For how long its sidecar's processes have been dead or stopped, in milliseconds. */
+	readonly quietForMs?: number;
 	/** For how long nobody can have vouched for it, because there is no connection, in milliseconds. */
 	readonly lostForMs?: number;
 }
@@ -156,6 +163,7 @@ export class AnswerChecks {
 
 	#age(name: string, version: number, claim: AgeClaim, context: AnswerContext, text: () => string): void {
 		const { maxAgeMs, isConnected, isFresh = false, lostForMs = 0 } = context;
+		const { resumedForMs = Number.POSITIVE_INFINITY, quietForMs = 0 } = context;
 		const confirmed = this.#logs.map((log) => log.confirmedMs(name, version) ?? Number.NEGATIVE_INFINITY);
 		const confirmedMs = Math.max(...confirmed);
 		const { nowMs, network } = this.#world;
@@ -171,21 +179,29 @@ export class AnswerChecks {
 		const transitMs = (network.longestTransitMs + ROUNDING_MS) * (this.#behindMs > 0 ? 2 : 1);
 		const says = (): string =>
 			`${text()} says ${JSON.stringify(claim)}; the registry confirmed it ${trueAgeMs.toFixed(1)} ms ago`;
-		if (claim.verifiedAt > WALL_EPOCH_MS + confirmedMs + ROUNDING_MS) this.#world.fail('ages are true', says());
+		if (claim.verifiedAt > WALL_EPOCH_MS + confirmedMs + UNNOTICED_MS + ROUNDING_MS) {
+			this.#world.fail('ages are true', says());
+		}
 		// A sidecar vouches for what it was told within a wait: whoever loses it counts from then.
 		const liveMs = WAIT_MS * (17 / 16) + QUERY_MS + this.#silenceMs + transitMs;
 		if (claim.isLive) {
-			if (trueAgeMs > liveMs) this.#world.fail('ages are true', `${says()}: it cannot be live`);
+			if (trueAgeMs > liveMs && resumedForMs > UNNOTICED_MS)
+				this.#world.fail('ages are true', `${says()}: it cannot be live`);
 			const failingMs = Math.min(...this.#logs.map((log) => log.failingForMs(name)));
 			if (isFresh && failingMs > transitMs + this.#behindMs)
 				this.#world.fail('ages are true', `${says()}: the registry fails for ${failingMs} ms`);
 			if (!isConnected) this.#world.fail('ages are true', `${says()}: it cannot be live without a connection`);
 		} else if (claim.ageMs < trueAgeMs - (isFresh && this.#behindMs === 0 ? transitMs : liveMs))
 			this.#world.fail('ages are true', says());
+		const failsForMs = Math.min(...this.#logs.map((log) => log.failingForMs(name)));
+		const silentMs = Math.max(failsForMs - transitMs, quietForMs);
+		if (!claim.isLive && claim.ageMs < silentMs - UNNOTICED_MS - this.#behindMs) {
+			this.#world.fail('ages are true', `${says()}, and nobody has vouched for it for ${silentMs} ms`);
+		}
 		if (!claim.isLive && claim.ageMs < lostForMs - ROUNDING_MS) {
 			this.#world.fail('ages are true', `${says()}, and there is no connection for ${lostForMs} ms`);
 		}
-		if (maxAgeMs !== undefined && trueAgeMs > maxAgeMs + transitMs) {
+		if (maxAgeMs !== undefined && trueAgeMs > maxAgeMs + transitMs + UNNOTICED_MS) {
 			this.#world.fail('ages are true', `${says()}, and the caller wanted it within ${maxAgeMs} ms`);
 		}
 	}

@@ -33,13 +33,13 @@ export class AnswerLog {
 		const log = new ProcessLog({
 			owner,
 			now: this.#now,
-			confirmed: (query, version) => {
+			confirmed: (query, version, atMs) => {
 				let versions = this.#confirmedMs.get(query);
 				if (versions === undefined) {
 					versions = new Map();
 					this.#confirmedMs.set(query, versions);
 				}
-				versions.set(version, this.#now());
+				versions.set(version, Math.max(atMs, versions.get(version) ?? 0));
 			},
 			saidEmpty: (query, forMs) => {
 				if (forMs >= this.#holdMs - 1) this.#empty.add(query);
@@ -82,10 +82,19 @@ export class AnswerLog {
 interface ProcessLogOptions {
 	readonly owner: EventOwner;
 	readonly now: () => number;
-	readonly confirmed: (query: string, version: number) => void;
+	readonly confirmed: (query: string, version: number, atMs: number) => void;
 	/** "Nothing" has been said for this long; Infinity where it was the first word. */
 	readonly saidEmpty: (query: string, forMs: number) => void;
 	readonly saidIll: (query: string) => void;
+}
+
+/** An answer of the registry. */
+interface Told {
+	readonly version: number;
+	readonly count: number;
+	readonly healthy: number;
+	readonly isTrusted: boolean;
+	readonly arrivedAtMs: number;
 }
 
 /** What the registry has told one process. */
@@ -114,13 +123,13 @@ export class ProcessLog {
 		this.#of(query).watches--;
 	}
 
-	/** An answer has reached the process. */
-	told(query: string, answer: { version: number; count: number; healthy: number; isTrusted: boolean }): void {
+	/** The process has read an answer, which was there at `arrivedAtMs`. */
+	told(query: string, answer: Told): void {
 		const known = this.#of(query);
 		const { confirmed, saidEmpty, saidIll, now } = this.#options;
 		known.failingSinceMs = undefined;
 		if (answer.count > 0) {
-			confirmed(query, answer.version);
+			confirmed(query, answer.version, answer.arrivedAtMs);
 			if (answer.healthy === 0) saidIll(query);
 			this.look(query);
 			// An older answer may be that of a watch beside, which only explains another query: the one that is served still says nothing.

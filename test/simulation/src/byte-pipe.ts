@@ -53,7 +53,7 @@ export class BytePipe {
 	#isWanted = false;
 	#isClosed = false;
 	/** Where what was said ends, and when it was: it may have waited for the kernel since. */
-	readonly #said: { readonly endsAt: number; readonly atMs: number }[] = [];
+	readonly #said: { readonly endsAt: number; readonly atMs: number; readonly stoppedMs: number }[] = [];
 	#saidBytes = 0;
 	#takenBytes = 0;
 	#waiting: { rest: Buffer; readonly done: (error?: Error) => void } | undefined;
@@ -85,7 +85,8 @@ export class BytePipe {
 	/** The writer has something to write, now or when the kernel takes more. */
 	said(byteCount: number): void {
 		this.#saidBytes += byteCount;
-		this.#said.push({ endsAt: this.#saidBytes, atMs: this.#scheduler.nowMs });
+		const { stoppedMs = 0 } = this.reader?.owner ?? {};
+		this.#said.push({ endsAt: this.#saidBytes, atMs: this.#scheduler.nowMs, stoppedMs });
 	}
 
 	/** Writes; `done` is called when the kernel has all of it, at once if there is room. */
@@ -238,9 +239,10 @@ export class BytePipe {
 		this.#takenBytes += wanted;
 		// A part of what was said may be all that its reader waits for.
 		const [oldest] = this.#said;
-		if (oldest !== undefined) this.#transited(this.#scheduler.nowMs - oldest.atMs);
+		if (oldest !== undefined) this.#transited(this.#sinceSaid(oldest));
 		while ((this.#said[0]?.endsAt ?? Number.POSITIVE_INFINITY) <= this.#takenBytes) {
-			this.#transited(this.#scheduler.nowMs - (this.#said.shift()?.atMs ?? 0));
+			const said = this.#said.shift();
+			if (said !== undefined) this.#transited(this.#sinceSaid(said));
 		}
 		for (let left = wanted; left > 0; ) {
 			const piece = this.#pieces[0] as { bytes: Buffer };
@@ -250,6 +252,11 @@ export class BytePipe {
 			left -= Math.min(left, length);
 		}
 		return bytes;
+	}
+
+	/** Without the time in which the reader stood still: that is no time on the way. */
+	#sinceSaid({ atMs, stoppedMs }: { readonly atMs: number; readonly stoppedMs: number }): number {
+		return this.#scheduler.nowMs - atMs - ((this.reader?.owner.stoppedMs ?? stoppedMs) - stoppedMs);
 	}
 
 	#refill(): void {

@@ -58,6 +58,8 @@ export interface Injection {
 	readonly hasServers?: boolean | 'only';
 	/** Replaces the servers as a sidecar reaches them. */
 	readonly servers?: (link: ServerLink) => ServerLink;
+	/** Whether machines of a world stand still. Default: by chance. */
+	readonly hasStandstills?: boolean;
 	/** Bugs within the events of a sidecar. */
 	readonly eventBugs?: EventServiceBugs;
 	/** Replaces the disk of a log of events. */

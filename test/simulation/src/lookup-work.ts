@@ -81,12 +81,11 @@ export class LookupWork {
 	/** One of what is known, at once. */
 	pick(): void {
 		const { checks, diplomat, isConnected, world, known } = this.#client;
-		const { lostForMs } = this.#here();
 		const query = anyQuery(this.#client);
 		world.counts.calls++;
 		const address = diplomat.pick(nameOrQuery(query));
 		world.counts.settled++;
-		if (address !== undefined) checks.address(query, address, { isConnected, lostForMs });
+		if (address !== undefined) checks.address(query, address, { ...this.#here(), isConnected });
 		else if (known.has(questionName(query)) && this.#client.options.lookups === 'local' && !this.#nobody(query)) {
 			world.fail('a known lookup goes on', `${questionName(query)} had succeeded, and now there is nothing to pick`);
 		}
@@ -201,8 +200,14 @@ export class LookupWork {
 
 	/** What is known of an answer from this process: over the wire it may have come as the connection ended. */
 	#here(): AnswerContext & { readonly lostForMs: number } {
-		const { isConnected, wire, options } = this.#client;
-		return { isConnected: true, lostForMs: isConnected || options.lookups !== 'local' ? 0 : wire.lostForMs };
+		const { isConnected, wire, options, host, process, world } = this.#client;
+		const isLocal = options.lookups === 'local';
+		return {
+			isConnected: true,
+			lostForMs: isConnected || !isLocal ? 0 : wire.lostForMs,
+			resumedForMs: world.nowMs - process.resumedAtMs,
+			quietForMs: isLocal ? Math.max(0, world.nowMs - host.quietSinceMs) : 0,
+		};
 	}
 
 	#context({ maxAgeMs, fresh = false }: LookupOptions): AnswerContext {

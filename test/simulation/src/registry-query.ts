@@ -42,6 +42,8 @@ export interface RegistryQuery<V> extends Asked<V> {
 /** An answer and which state of the thing it is. */
 export interface VersionedAnswer<V> extends FetchAnswer<V> {
 	readonly version: number;
+	/** When it was there for the process to read, in virtual milliseconds: it is no younger, whenever that reads it. */
+	readonly arrivedAtMs: number;
 }
 
 const NOTHING: readonly never[] = Object.freeze([]);
@@ -162,9 +164,12 @@ class Serving<V> {
 		}
 	}
 
-	#back(outcome: VersionedAnswer<V> | SpockError): void {
-		const { injection, registry, process, ways } = this.#link;
-		const answered = outcome instanceof SpockError ? (injection.error?.(outcome) ?? outcome) : outcome;
-		this.#event = process.schedule(registry.latencyMs(ways), 'registry answered', () => this.#settle(answered));
+	#back(outcome: Omit<VersionedAnswer<V>, 'arrivedAtMs'> | SpockError): void {
+		const { injection, registry, process, scheduler, ways } = this.#link;
+		const latencyMs = registry.latencyMs(ways);
+		const arrivedAtMs = scheduler.nowMs + latencyMs;
+		const answered =
+			outcome instanceof SpockError ? (injection.error?.(outcome) ?? outcome) : { ...outcome, arrivedAtMs };
+		this.#event = process.schedule(latencyMs, 'registry answered', () => this.#settle(answered));
 	}
 }

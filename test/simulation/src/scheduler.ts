@@ -83,9 +83,10 @@ export class Scheduler {
 		if (event !== undefined) event.isCancelled = true;
 	}
 
-	/** An event that was deferred is due now. */
-	again(event: SimEvent): void {
-		event.atMs = this.#nowMs;
+	/** An event that was deferred is due now, or so much later. */
+	again(event: SimEvent, delayMs = 0): void {
+		event.isCancelled = false;
+		event.atMs = this.#nowMs + delayMs;
 		event.order = this.#order++;
 		this.#push(event);
 	}

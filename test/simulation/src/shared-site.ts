@@ -5,6 +5,7 @@ import type { SeededRandom } from './seeded-random.ts';
 import { SidecarHost } from './sidecar-host.ts';
 import { SimApps } from './sim-apps.ts';
 import { SimClient } from './sim-client.ts';
+import { machineOf, type SimMachine } from './standstills.ts';
 import type { WorldContext } from './world-context.ts';
 
 /** Hosts of one site begin with this number. */
@@ -47,6 +48,11 @@ export class SharedSite {
 		for (const host of this.#hosts) options.later(random.between(0, 2000), () => this.#ensureUp(host));
 		const apps = random.between(1, 3);
 		for (let app = 0; app < apps; app++) this.#addClient(shape.client);
+	}
+
+	/** The machines: the shared sidecar's, and each pod with its apps. */
+	get machines(): readonly SimMachine[] {
+		return this.#hosts.map((host) => machineOf(host, this.clients));
 	}
 
 	/** Those that are meant to stay. */

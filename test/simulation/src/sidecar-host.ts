@@ -59,6 +59,7 @@ export class SidecarHost {
 	readonly options: HostOptions;
 	readonly #world: WorldContext;
 	readonly #running = new Set<Running>();
+	#goneSinceMs = Number.POSITIVE_INFINITY;
 	#current: Running | undefined;
 	#instances = 0;
 
@@ -120,8 +121,14 @@ export class SidecarHost {
 		return Math.max(...this.processes.map(({ stoppedSinceMs }) => stoppedSinceMs));
 	}
 
+	/** Since when nobody speaks for what its clients know, in virtual milliseconds; Infinity while some process does. */
+	get quietSinceMs(): number {
+		return this.#running.size === 0 ? this.#goneSinceMs : this.silentSinceMs;
+	}
+
 	/** A new process at this address; one that serves it goes on with those it has. */
 	start(): void {
+		this.#goneSinceMs = Number.POSITIVE_INFINITY;
 		const before = this.#current?.process;
 		const world = this.#world;
 		const process = world.process(`sidecar ${this.address}`, world.injection.sidecarClock);
@@ -192,7 +199,8 @@ export class SidecarHost {
 		const { network } = this.#world;
 		const transport: Transport = (_address, receive) => network.connect(process, host.address, receive, cable);
 		return new UpstreamBackend({
-			places: [{ name: host.address, address: { path: host.address }, transport }],
+			// Another machine: its clock may differ.
+			places: [{ name: host.address, address: { host: '127.0.0.1', port: 7000 }, transport }],
 			sidecar,
 			name: 'simulated',
 			clock: process.clock,
@@ -202,6 +210,7 @@ export class SidecarHost {
 
 	/** SIGKILL; nothing is at the address until the next start. */
 	kill(): void {
+		if (this.#running.size > 0) this.#goneSinceMs = Math.min(this.#world.nowMs, this.silentSinceMs);
 		for (const running of this.#running) running.process.kill();
 		this.#running.clear();
 		this.#current = undefined;

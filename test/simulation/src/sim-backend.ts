@@ -57,13 +57,13 @@ export class SimBackend implements Backend {
 				},
 			},
 			observer,
-			(value, version) => {
+			(value, { version, arrivedAtMs }) => {
 				// What is broken is nothing, to whoever reads it.
 				const asked = value === last?.told ? last.asked : value;
 				const healthy = asked.filter(isServing).length;
 				// Nothing fits the conditions, and the service is there: that is no registry which has lost what it knew.
 				const isLeft = !isPlain && (item.byNumber(version)?.value.length ?? 0) > 0;
-				this.#log.told(name, { version, count: asked.length, healthy, isTrusted: isLeft });
+				this.#log.told(name, { version, count: asked.length, healthy, isTrusted: isLeft, arrivedAtMs });
 			},
 		);
 	}
@@ -71,8 +71,8 @@ export class SimBackend implements Backend {
 	watchKey(query: KeyQuery, observer: BackendObserver<readonly KeyEntry[]>): BackendWatch {
 		const item = this.#link.registry.keys.get(query.key);
 		const name = keyName(query.key);
-		return this.#watch<KeyEntry>(name, { item, select: (all) => all }, observer, (value, version) =>
-			this.#log.told(name, { version, count: value.length, healthy: 1, isTrusted: true }),
+		return this.#watch<KeyEntry>(name, { item, select: (all) => all }, observer, (value, { version, arrivedAtMs }) =>
+			this.#log.told(name, { version, count: value.length, healthy: 1, isTrusted: true, arrivedAtMs }),
 		);
 	}
 
@@ -98,7 +98,7 @@ export class SimBackend implements Backend {
 		name: string,
 		asked: Asked<readonly T[]>,
 		observer: BackendObserver<readonly T[]>,
-		told: (value: readonly T[], version: number) => void,
+		told: (value: readonly T[], answer: { readonly version: number; readonly arrivedAtMs: number }) => void,
 	): BackendWatch {
 		const { injection, process, random } = this.#link;
 		this.#log.watchStarted(name);
@@ -116,7 +116,7 @@ export class SimBackend implements Backend {
 				});
 				mustAskAnew = answer.index < index;
 				before = answer.index;
-				if (!signal.aborted) told(answer.value, answer.version);
+				if (!signal.aborted) told(answer.value, answer);
 				return answer;
 			},
 			isSame: (before, after) => before === after,

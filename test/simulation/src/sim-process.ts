@@ -21,6 +21,9 @@ export class SimProcess implements EventOwner {
 	#isAlive = true;
 	#stoppedAtMs: number | undefined;
 	#stoppedMs = 0;
+	/** How long its machine was suspended so far: timers, and the monotonic clock, are late by so much. */
+	#suspendedMs = 0;
+	#suspendedAtMs: number | undefined;
 	/** When it last went on, in virtual milliseconds. */
 	resumedAtMs = 0;
 
@@ -41,7 +44,7 @@ export class SimProcess implements EventOwner {
 		// Of no use between processes, and it looks like it.
 		const epochMs = id * 1000.125;
 		const clock: Clock = {
-			now: () => epochMs + scheduler.nowMs,
+			now: () => epochMs + scheduler.nowMs - this.#suspendedMs,
 			wallNow: () => WALL_EPOCH_MS + scheduler.nowMs + wallAheadMs(),
 			setTimeout: (callback: () => void, delayMs: number) => this.#setTimeout(callback, delayMs),
 			clearTimeout: (timer: TimerHandle | undefined) => this.#clearTimeout(timer as SimTimer | undefined),
@@ -103,10 +106,18 @@ export class SimProcess implements EventOwner {
 		if (this.#isAlive) this.#stoppedAtMs ??= this.#scheduler.nowMs;
 	}
 
-	/** SIGCONT. */
+	/** Its machine is suspended: nothing happens, and its monotonic clock stands still. */
+	suspend(): void {
+		if (this.#isAlive) this.#suspendedAtMs ??= this.#scheduler.nowMs;
+		this.stop();
+	}
+
+	/** SIGCONT, or its machine goes on. */
 	resume(): void {
 		if (this.#stoppedAtMs === undefined) return;
 		this.#stoppedMs += this.#scheduler.nowMs - this.#stoppedAtMs;
+		if (this.#suspendedAtMs !== undefined) this.#suspendedMs += this.#scheduler.nowMs - this.#suspendedAtMs;
+		this.#suspendedAtMs = undefined;
 		this.#stoppedAtMs = undefined;
 		this.resumedAtMs = this.#scheduler.nowMs;
 		for (const event of this.#deferred.splice(0)) if (!event.isCancelled) this.#scheduler.again(event);
@@ -120,7 +131,13 @@ export class SimProcess implements EventOwner {
 		// As Node has it: whole milliseconds, one at least, counted from the last whole one, so that a timer may be early by a part.
 		const isUsual = delayMs >= 1 && delayMs <= TIMER_MS_MAX;
 		const dueMs = Math.floor(this.#scheduler.nowMs) + (isUsual ? Math.trunc(delayMs) : 1);
+		const suspendedMs = this.#suspendedMs;
 		const event: SimTimer = this.#scheduler.at(dueMs, 'timer', this, () => {
+			const leftMs = dueMs + this.#suspendedMs - suspendedMs - this.#scheduler.nowMs;
+			if (leftMs > 0) {
+				this.#scheduler.again(event, leftMs);
+				return;
+			}
 			this.#timers.delete(event);
 			callback();
 		});

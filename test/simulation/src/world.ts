@@ -12,6 +12,7 @@ import { SimApps } from './sim-apps.ts';
 import { type ClientOptions, SimClient } from './sim-client.ts';
 import { SimNetwork } from './sim-network.ts';
 import { SimRegistry } from './sim-registry.ts';
+import { machineOf, Standstills } from './standstills.ts';
 import { WireMonitor } from './wire-monitor.ts';
 import { WorldContext } from './world-context.ts';
 import { drawShape, type WorldShape } from './world-shape.ts';
@@ -32,6 +33,9 @@ const PODS_SEED = 2 ** 43;
 /** Share of the worlds that have servers without node agents, and their numbers. */
 const SERVERS_CHANCE = 0.15;
 const SERVERS_SEED = 2 ** 48;
+/** Share of the worlds in which machines stand still, and their numbers. */
+const STANDSTILL_CHANCE = 0.3;
+const STANDSTILL_SEED = 2 ** 44;
 /** Share of those that have more than that, and their further numbers. */
 const WIDE_CHANCE = 0.4;
 const WIDE_SEED = 2 ** 42;
@@ -47,6 +51,8 @@ export class World implements Breakable {
 	readonly shared: SharedSite | undefined;
 	/** Pods that register at servers which come and go. */
 	readonly servers: ServersSite | undefined;
+	/** Machines that stand still. */
+	readonly #standstills: Standstills | undefined;
 	/** Apps with events, and their sidecar. */
 	readonly events: EventSite | undefined;
 	readonly #random: SeededRandom;
@@ -121,6 +127,15 @@ export class World implements Breakable {
 				later: (delayMs, mend) => this.later(delayMs, mend),
 			});
 		}
+		const ofStandstills = new SeededRandom(STANDSTILL_SEED + seed);
+		if (injection.hasStandstills ?? ofStandstills.chance(STANDSTILL_CHANCE)) {
+			this.#standstills = new Standstills(
+				context,
+				ofStandstills,
+				() => [...this.hosts.map((host) => machineOf(host, this.clients)), ...(this.shared?.machines ?? [])],
+				(delayMs, mend) => this.later(delayMs, mend),
+			);
+		}
 		this.#auditLater();
 	}
 
@@ -162,6 +177,7 @@ export class World implements Breakable {
 		this.shared?.storm();
 		this.servers?.storm();
 		this.events?.storm();
+		this.#standstills?.storm();
 		await this.context.scheduler.runUntil(this.context.nowMs + durationMs);
 	}
 

@@ -196,13 +196,14 @@ export class Lookups {
 			...(maxAgeMs !== undefined && { maxAgeMs }),
 		};
 		const ages = ageClockOf(this.#setup.options.clock);
-		const { standstills } = ages;
+		const askedAtMs = ages.now();
 		const left = timeLeft(options, this.#setup.options);
-		const answer = this.#given(query, sidecar.call('getService', data, ADDRESS, options));
-		if (maxAgeMs === undefined) return answer;
-		return answer.then((address) => {
+		const request = (asked: CallOptions): Promise<ServiceAddress> =>
+			this.#given(query, sidecar.call('getService', data, ADDRESS, asked));
+		if (maxAgeMs === undefined) return request(options);
+		return request(options).then(async (given) => {
 			// The reply may have waited for this process.
-			if (ages.standstills !== standstills) return this.#ask(sidecar, query, left());
+			const address = ages.waitedMs(askedAtMs) > maxAgeMs ? await request(left()) : given;
 			// A sidecar that does not know maxAgeMs has not checked the age.
 			assertAge(address.ageMs ?? 0, maxAgeMs, 'service', query.service);
 			return address;

@@ -79,10 +79,14 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		const data = { ...this.#kind.normalise(query), ...(maxAgeMs !== undefined && { maxAgeMs }) };
 		const ages = ageClockOf(this.#options.clock);
 		const { standstills } = ages;
+		const askedAtMs = ages.now();
 		const left = timeLeft(options, this.#options);
-		const sent = (await this.#port.call(getFunc, data, fetched, options)) as S;
+		const request = async (): Promise<S> => (await this.#port.call(getFunc, data, fetched, left())) as S;
+		let sent = await request();
 		// The reply may have waited for this process.
-		if (ages.standstills !== standstills) return this.fetch(query, { ...left(), maxAgeMs });
+		if (ages.standstills !== standstills || ages.waitedMs(askedAtMs) > (maxAgeMs ?? Number.POSITIVE_INFINITY)) {
+			sent = await request();
+		}
 		const snapshot = this.#feed.session?.inOwnTime(sent) ?? sent;
 		const ageMs = Math.round(ages.ageOfRead(snapshot));
 		// An older sidecar does not check maxAgeMs.

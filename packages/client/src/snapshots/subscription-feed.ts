@@ -251,7 +251,8 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		subscription.isWaited = false;
 		const { current } = stored;
 		if (!isWaited || base === undefined || isStale(base) || current === undefined || !isStale(current)) return;
-		this.#put(stored, base, this.#ages.now());
+		const own = subscription.session?.inOwnTime(base) ?? base;
+		this.#put(stored, own, this.#ages.now());
 	}
 
 	/** The subscriptions that an unreadable push may be about: all, if its query cannot be read either. */

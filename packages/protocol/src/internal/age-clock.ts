@@ -54,6 +54,15 @@ export class AgeClock {
 	}
 
 	/**
+	 * How long the reply to a question of this time may have waited for this process, which stood still meanwhile, in milliseconds; 0 if it
+	 * did not.
+	 */
+	waitedMs(askedAtMs: number): number {
+		const nowMs = this.#look();
+		return this.#unread === undefined ? 0 : nowMs - Math.max(askedAtMs, this.#unread.beganAtMs);
+	}
+
+	/**
 	 * How long ago a snapshot that is being read was live: it may have waited, in a socket or at its sender. Its wall times must be by the
 	 * clock of this machine. An older sender does not say when it was live: then what this process knows counts, and a short time on the
 	 * way, which is no difference of the clocks.

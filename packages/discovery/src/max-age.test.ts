@@ -78,6 +78,18 @@ describe('maxAgeMs', () => {
 		}
 	});
 
+	it('an answer to a query that was sent before an outage ended is verified for a caller that wants a younger one', async () => {
+		const { source, last, clock, watching } = await quietFor(5001);
+		last().failed(refused);
+		const asked = source.get(query, { maxAgeMs: 1000 });
+		await clock.advance(100);
+		last().answered(A, { ageMs: 3000 });
+		await clock.advance(0);
+		expect(watching).toHaveLength(2);
+		last().answered(B);
+		expect(await asked).toMatchObject({ instances: B, verifiedAt: clock.wallNow() });
+	});
+
 	it('a registry that refuses is not waited for', async () => {
 		const { source, last } = await quietFor(5001);
 		const asked = source.get(query, { maxAgeMs: 5000 });

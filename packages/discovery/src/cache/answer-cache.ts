@@ -314,14 +314,17 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 	/** Queries the registry out of turn, and waits until it has confirmed what is served. Rejects with UNAVAILABLE if it does not. */
 	async #verify(entry: CacheEntry<Q, V, S>, maxAgeMs: number, wait: Wait): Promise<void> {
 		try {
-			do {
+			for (let isVerified = false; !isVerified; ) {
 				const refusal = entry.finalRefusal();
 				if (refusal !== undefined) throw refusal;
+				const wasFresh = entry.isFresh;
 				const answered = this.#nextAnswer(entry, wait);
 				// A failing watch retries by itself.
 				entry.verify();
 				await answered;
-			} while (!entry.isFresh);
+				// The query that a failing watch sent may be older than the caller's.
+				isVerified = entry.isFresh && (wasFresh || entry.verifiedAgeMs <= maxAgeMs);
+			}
 		} catch (error) {
 			if (SpockError.is(error, 'ABORTED') || SpockError.is(error, 'CLOSED')) throw error;
 			throw this.#tooOld(entry, maxAgeMs, error);

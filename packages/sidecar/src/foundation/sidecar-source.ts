@@ -39,7 +39,7 @@ const WAY_BACK_MS_MAX = 500;
 export interface CallTime {
 	readonly signal: AbortSignal;
 	/** In milliseconds; undefined when the caller did not say. */
-	readonly timeoutMs: number | undefined;
+	readonly timeoutMs?: number | undefined;
 }
 
 /** How a source waits for the sake of a request. */

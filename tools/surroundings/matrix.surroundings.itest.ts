@@ -11,6 +11,7 @@ import {
 	symlinkSync,
 	writeFileSync,
 } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -57,6 +58,13 @@ const SURROUNDINGS: readonly Surrounding[] = [
 		nodes: [24, 26],
 		// Nothing listens there.
 		env: { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: `http://${HOST}:1`, HTTPS_PROXY: `http://${HOST}:1` },
+	},
+	{
+		name: 'frozen intrinsics',
+		args: ['--frozen-intrinsics', 'main.mjs'],
+		nodes: ENDS,
+		// What Nest needs extends `Reflect`.
+		integrations: INTEGRATIONS.filter((name) => name !== 'nestjs'),
 	},
 	{ name: 'OpenTelemetry', args: ['--import', './otel.mjs', 'main.mjs'] },
 	{
@@ -159,8 +167,8 @@ beforeAll(async () => {
 
 afterAll(async () => {
 	for (const child of children) child.kill();
-	rmSync(place, { recursive: true, force: true });
-});
+	await rm(place, { recursive: true, force: true });
+}, ALL_MS_MAX);
 
 /** Runs a row in a process of its own. */
 async function run({ name, node, args, integrations = INTEGRATIONS, env: more }: Row): Promise<Outcome> {

@@ -31,6 +31,7 @@ import {
 	sourceOptions,
 	toQuery,
 } from './lookup-options.ts';
+import { NameHints } from './name-hints.ts';
 import type { ServicePicker } from './service-picker.ts';
 import type { ServicePickers } from './service-pickers.ts';
 import type { WorkPlanner } from './work-planner.ts';
@@ -65,11 +66,13 @@ export class Lookups {
 	readonly #sidecar: RemoteSource | undefined;
 	readonly #asksAlways: boolean;
 	readonly #requests = new Map<string, AddressRequest>();
+	readonly #hints: NameHints;
 
 	constructor(setup: LookupsSetup) {
 		this.#setup = setup;
 		this.#sidecar = setup.sidecar;
 		this.#asksAlways = setup.options.lookups === 'remote';
+		this.#hints = new NameHints((options) => setup.source.list({}, sourceOptions(options, setup.options)));
 	}
 
 	/** The sidecar, if this lookup goes over the wire: by option of the client, or of this lookup. */
@@ -154,27 +157,35 @@ export class Lookups {
 		throwIfAborted(signal, 'getService');
 		if (!this.#setup.scope.isOpen) throw closedError();
 		const asked = this.asked(options);
-		if (asked !== undefined) return this.#ask(asked, query, options);
 		const { maxAgeMs } = options;
-		const known = this.#setup.pickers.find(query);
+		const known = asked === undefined ? this.#setup.pickers.find(query) : undefined;
 		const answerKnown = known?.stored.isYoung(maxAgeMs) ? known.lookUp(key) : undefined;
 		if (answerKnown !== undefined) return answerKnown;
+		const remaining = timeLeft(options, this.#setup.options);
+		const refuse = (error: unknown): Promise<never> => this.#refuse(error, query, remaining().timeoutMs);
+		if (asked !== undefined) return this.#ask(asked, query, options).catch(refuse);
 		const left = await this.#whenGreeted(options);
 		const picker = this.isRemote ? undefined : this.#setup.pickers.open(query, left.timeoutMs);
 		// At `subscriptionsMax`, or where it cannot push. While it is away, a stored snapshot is the better choice.
 		const isAsked = picker === undefined && !this.#isStoodInFor;
-		if (isAsked && this.#sidecar !== undefined) return this.#ask(this.#sidecar, query, left);
+		if (isAsked && this.#sidecar !== undefined) return this.#ask(this.#sidecar, query, left).catch(refuse);
 		let snapshot = picker?.stored.read();
 		if (picker === undefined || snapshot === undefined || !picker.stored.isYoung(maxAgeMs)) {
 			snapshot = await this.#setup.source.get(query, sourceOptions(left, this.#setup.options));
-			if (picker === undefined) return this.#pickOnce(query, snapshot, key);
+			if (picker === undefined) return this.#pickOnce(query, snapshot, key) ?? refuse(noInstanceError(snapshot));
 			if (this.#sidecar === undefined) verifyDirect(picker.stored, snapshot);
 			// The answer may be newer than the stored snapshot, which a push is about to replace.
-			if (!picker.stored.isYoung(maxAgeMs)) return this.#pickOnce(query, snapshot, key);
+			if (!picker.stored.isYoung(maxAgeMs)) {
+				return this.#pickOnce(query, snapshot, key) ?? refuse(noInstanceError(snapshot));
+			}
 		}
-		const answer = picker.lookUp(key);
-		if (answer === undefined) throw noInstanceError(snapshot);
-		return answer;
+		return picker.lookUp(key) ?? refuse(noInstanceError(snapshot));
+	}
+
+	/** Rejects with an error, and with the name that was meant where the service is unknown. */
+	async #refuse(error: unknown, query: ServiceQuery, timeoutMs: number): Promise<never> {
+		const isAway = this.#sidecar !== undefined && this.#sidecar.connection.state !== 'ready';
+		throw isAway ? error : await this.#hints.named(error, query, timeoutMs);
 	}
 
 	/** Whether a sidecar pushes is known when it has answered hello: a first lookup waits for that, within its deadline. */
@@ -210,11 +221,11 @@ export class Lookups {
 		});
 	}
 
-	#pickOnce(query: ServiceQuery, snapshot: ServiceSnapshot, key: string | undefined): ServiceAddress {
+	#pickOnce(query: ServiceQuery, snapshot: ServiceSnapshot, key: string | undefined): ServiceAddress | undefined {
 		const { options, planner } = this.#setup;
 		const plan = planner.plan(query, snapshot, servedInstances(snapshot));
 		const chosen = plannedPicker(options.policy, plan, options).pick({ key });
-		if (chosen === undefined) throw noInstanceError(snapshot);
+		if (chosen === undefined) return undefined;
 		return this.#setup.records.given(query, Object.freeze(toAddress(chosen, snapshot)));
 	}
 

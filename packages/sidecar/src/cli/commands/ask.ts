@@ -55,7 +55,9 @@ export async function get(service: string, flags: GetFlags): Promise<void> {
 			: client.request('getService', query, options);
 		const found = await looked.catch(async (error: unknown) => {
 			if (!NO_INSTANCE.some((code) => SpockError.is(error, code))) throw error;
-			throw asCommandError(error, `; ${await nextStep(client, query, options)}`);
+			// A client that picks has asked for the names itself.
+			const isNamed = SpockError.is(error) && error.details['didYouMean'] !== undefined;
+			throw asCommandError(error, isNamed ? '' : `; ${await nextStep(client, query, options)}`);
 		});
 		if (flags.json) print(JSON.stringify(found));
 		else print(printable(formatAddress(found)));

@@ -88,7 +88,7 @@ describe('sidecar events', () => {
 			events('check', join(place.directory, 'none')),
 		]);
 		expect(wrong.map(({ exitCode }) => exitCode)).toEqual(wrong.map(() => 2));
-		expect(wrong[0]?.stderr).toContain('Quote it: sidecar events publish');
+		expect(wrong[0]?.stderr).toMatch(/Quote it: \S.* events publish orders '/);
 		expect(wrong[3]?.stderr).toContain('2026-01-31T12:00:00Z');
 		expect(await events('status', '--socket', '/nowhere/at.sock')).toMatchObject({ exitCode: 3 });
 	});

@@ -9,7 +9,7 @@ import { stringify } from 'yaml';
 import { metricTable } from '../src/admin/metrics/sidecar-metrics.ts';
 
 const page = readFileSync(new URL('../../../docs/guide/running.md', import.meta.url), 'utf8');
-const [, block = ''] = /^```promql\n(.*?)^```/ms.exec(page) ?? [];
+const [, block = ''] = /^### Watch these five.*?^```text\n(.*?)^```/ms.exec(page) ?? [];
 const expressions = block.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
 it('the guide names five metrics to watch, and each is there', () => {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -14,6 +14,7 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const BUILD_MS_MAX = 300_000;
 
 let directory: string;
+let printed: string;
 let browser: Browser;
 
 beforeAll(async () => {
@@ -21,7 +22,8 @@ beforeAll(async () => {
 	browser = await launchChromium();
 	// Warnings are errors: a link to nowhere is one.
 	const typedoc = join(root, 'node_modules/typedoc/bin/typedoc');
-	await promisify(execFile)(process.execPath, [typedoc, '--out', directory], { cwd: root });
+	const run = await promisify(execFile)(process.execPath, [typedoc, '--out', directory], { cwd: root });
+	printed = run.stdout;
 }, BUILD_MS_MAX);
 
 afterAll(async () => {
@@ -52,6 +54,23 @@ describe('the site of the documentation', () => {
 			await page.keyboard.press('Escape');
 		}
 		expect(faults).toEqual([]);
+		await page.close();
+	});
+
+	it('prints where it is, and lists its pages in the order of docs/README.md', async () => {
+		expect(printed).toContain(join(directory, 'index.html'));
+		const readme = await readFile(join(root, 'docs/README.md'), 'utf8');
+		const linked = [...readme.matchAll(/\]\(([^)#:]+)\.md[)#]/g)].map(([, path = '']) => posix.join('docs', path));
+		const wanted = [...new Set(linked)].map((path) => `documents/${path.replaceAll(/[/]/g, '_')}.html`);
+		const page = await browser.newPage();
+		await page.goto(pathToFileURL(join(directory, 'index.html')).href);
+		const links = page.locator('#tsd-nav-container a');
+		const shown = (): Promise<string[]> =>
+			links.evaluateAll((all) => all.map((link) => (link as { href?: string }).href ?? ''));
+		await expect.poll(async () => (await shown()).length).toBeGreaterThan(wanted.length);
+		const pages = (await shown()).flatMap((address) => /documents\/[^#]*/.exec(address)?.[0] ?? []);
+		expect(pages[0]).toBe('documents/README.html');
+		expect(pages.filter((one) => wanted.includes(one))).toEqual(wanted);
 		await page.close();
 	});
 

@@ -82,7 +82,7 @@ export class ConsulHealth implements AsyncDisposable {
 }
 
 function published({ Service, Checks }: Entry): PublishedInstance {
-	const own = Checks.find(({ CheckID }) => CheckID === `service:${Service.ID}`);
+	const own = Checks.find(({ CheckID }) => CheckID === `spock:ttl:${Service.ID}`);
 	const statuses = Checks.map(({ Status }) => Status);
 	return {
 		id: Service.ID,

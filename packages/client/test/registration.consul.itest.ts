@@ -59,7 +59,7 @@ describe('an app registered at a real Consul', () => {
 		await waitFor('the check of Consul itself', () => health.now?.[0]?.status === 'passing');
 		expect(health.now?.[0]).toMatchObject({
 			address: '10.0.0.1',
-			checks: ['service:b1', 'service:b1:check'],
+			checks: ['spock:tcp:b1', 'spock:ttl:b1'],
 			service: {
 				Port: 8765,
 				Tags: ['v2', 'eu'],

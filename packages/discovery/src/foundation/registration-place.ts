@@ -16,7 +16,8 @@ export interface RegistrationPlace {
 		maintenance?: string,
 	): Promise<string | null>;
 	report(id: string, health: InstanceHealth): Promise<void>;
-	deregister(id: string): Promise<void>;
+	/** Only what this owner has; undefined if it never registered anything. */
+	deregister(id: string, owner: string | undefined): Promise<void>;
 	owned(owner: string): Promise<readonly OwnedInstance[]>;
 	/** The node that has this id of this owner here; undefined if it is not registered here, null if its node is unknown. */
 	nodeOf(id: string, owner: string): Promise<string | null | undefined>;

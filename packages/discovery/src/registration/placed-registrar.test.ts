@@ -63,8 +63,8 @@ function site(count = 3) {
 				reach(`report ${id}`);
 				if (!node.has.has(id)) throw new SpockError('NO_SUCH_SERVICE', `no ${id}`);
 			},
-			deregister: async (id) => {
-				reach(`deregister ${id}`);
+			deregister: async (id, owner) => {
+				reach(`deregister ${id} of ${owner}`);
 				node.has.delete(id);
 			},
 			owned: async () => {
@@ -243,6 +243,16 @@ describe('a registration at one of several places', () => {
 		Object.assign(nodes[0], { state: 'well', isReachable: true });
 		await clock.advance(15_000);
 		expect(where()).toEqual([]);
+	});
+
+	it('that was never written is looked for wherever that can be, by its owner', async () => {
+		const { registrar, nodes, writes } = site();
+		nodes[0].isReachable = false;
+		expect(await registrar.owned('pod')).toEqual([]);
+		await registrar.deregister('b1');
+		expect(writes.slice(2)).toEqual(['deregister b1 of pod at n1', 'deregister b1 of pod at n2']);
+		for (const node of nodes) node.isReachable = false;
+		await expect(registrar.deregister('b1')).rejects.toMatchObject(unavailable);
 	});
 
 	it('is found by the next process, of two the one that is served, and none twice', async () => {

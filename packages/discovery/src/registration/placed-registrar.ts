@@ -55,6 +55,8 @@ export class PlacedRegistrar implements Registrar {
 	readonly #writing = new Set<string>();
 	readonly #onLost = new Set<(id: string) => void>();
 	#strayMs = STRAY_MS;
+	/** On whose behalf this was asked last. */
+	#owner: string | undefined;
 
 	constructor({ places, catalogue, clock, random }: PlacedRegistrarOptions) {
 		this.#places = places;
@@ -90,6 +92,7 @@ export class PlacedRegistrar implements Registrar {
 	): Promise<string | null> {
 		const { id, service, app } = definition;
 		const { owner, ttlMs, deregisterAfterMs } = terms;
+		this.#owner = owner;
 		this.#strayMs = ttlMs + deregisterAfterMs;
 		const before = this.#placed.get(id);
 		const at = { host: definition.host, port: definition.port };
@@ -115,7 +118,7 @@ export class PlacedRegistrar implements Registrar {
 				const host = definition.host === undefined ? kept.host : undefined;
 				this.#place(id, { place, service, owner, instance, at, host });
 				if (isMoved) tried.push(before.place);
-				for (const other of tried) this.#strays.add(id, other, this.#strayMs);
+				for (const other of tried) this.#strays.add({ id, owner }, other, this.#strayMs);
 				this.#strays.sweep(id);
 				return instance;
 			} catch (error) {
@@ -150,21 +153,23 @@ export class PlacedRegistrar implements Registrar {
 
 	async deregister(id: string): Promise<void> {
 		const placed = this.#placed.get(id);
-		const places = placed === undefined ? this.#places.keys() : [placed.place];
+		const owner = placed?.owner ?? this.#owner;
+		const places = placed === undefined ? [...this.#places.keys()] : [placed.place];
 		const away: number[] = [];
 		let failure: SpockError | undefined;
 		for (const place of places) {
 			try {
-				await (this.#places[place] as RegistrationPlace).deregister(id);
+				await (this.#places[place] as RegistrationPlace).deregister(id, owner);
 			} catch (error) {
 				if (this.#places.length === 1 || !isAway(error)) throw error;
 				failure ??= error;
 				away.push(place);
 			}
 		}
-		// Nothing was ever written where nothing answers: else it must be known that no reader is sent to it.
-		if (failure !== undefined && !(placed && (await this.#isUnserved(id, placed)))) throw failure;
-		for (const place of away) this.#strays.add(id, place, this.#strayMs);
+		// Where it is registered must answer, or no reader may be sent to it. One that was never registered is looked for wherever it can be.
+		const isOut = placed === undefined ? away.length < places.length : failure && (await this.#isUnserved(id, placed));
+		if (failure !== undefined && !isOut) throw failure;
+		if (owner !== undefined) for (const place of away) this.#strays.add({ id, owner }, place, this.#strayMs);
 		this.#strays.sweep(id);
 		this.#placed.delete(id);
 		if (placed !== undefined) this.#endWatch(placed.service);
@@ -172,6 +177,7 @@ export class PlacedRegistrar implements Registrar {
 
 	/** At every place that answers: one that does not is no reason to wait for it, and what it has is seen in the registry. */
 	async owned(owner: string): Promise<readonly OwnedInstance[]> {
+		this.#owner = owner;
 		const answers = await Promise.allSettled(this.#places.map((place) => place.owned(owner)));
 		const found = new Map<string, OwnedInstance>();
 		for (const [place, answer] of answers.entries()) {
@@ -199,7 +205,7 @@ export class PlacedRegistrar implements Registrar {
 			const isOther = found.has(id) || known.isLost === false;
 			const view = isOther ? await this.#view({ id, service, owner }, known.place) : [];
 			const isKnownServed = view?.find(({ node }) => node === known.node)?.isServed !== false;
-			this.#strays.add(id, isKnownServed ? place : known.place, this.#strayMs);
+			this.#strays.add({ id, owner }, isKnownServed ? place : known.place, this.#strayMs);
 			this.#strays.sweep(id);
 			if (isKnownServed) return;
 		}
@@ -304,7 +310,8 @@ export class PlacedRegistrar implements Registrar {
 		const at = { ...placed.at, host: placed.at.host ?? placed.seen?.host };
 		const isElsewhere = (one: Sighting): boolean => one.id === id && one.node !== placed.node && one.isServed;
 		if (placed.node !== null && sightings.some((one) => isElsewhere(one) && isTwin(one, at))) {
-			for (const place of this.#places.keys()) if (place !== placed.place) this.#strays.add(id, place, this.#strayMs);
+			for (const place of this.#places.keys())
+				if (place !== placed.place) this.#strays.add({ id, owner: placed.owner }, place, this.#strayMs);
 			this.#strays.sweep(id);
 		}
 		const isExpired = own !== undefined && !own.isServed && placed.isAway;

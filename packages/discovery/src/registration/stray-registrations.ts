@@ -10,6 +10,7 @@ const STRAYS_MAX = 4096;
 
 interface Stray {
 	readonly id: string;
+	readonly owner: string;
 	readonly place: number;
 	/** The registry has taken it out by itself by then. */
 	readonly untilMs: number;
@@ -32,10 +33,10 @@ export class StrayRegistrations {
 	}
 
 	/** It may stand there for `forMs` more, unless it is taken out. */
-	add(id: string, place: number, forMs: number): void {
+	add({ id, owner }: { readonly id: string; readonly owner: string }, place: number, forMs: number): void {
 		const key = keyOf(id, place);
 		if (this.#isClosed || (this.#strays.size >= STRAYS_MAX && !this.#strays.has(key))) return;
-		this.#strays.set(key, { id, place, untilMs: this.#clock.now() + forMs });
+		this.#strays.set(key, { id, owner, place, untilMs: this.#clock.now() + forMs });
 	}
 
 	/** It is registered there again. Resolves when nothing takes it out there any more. */
@@ -67,7 +68,7 @@ export class StrayRegistrations {
 			this.#strays.delete(key);
 			return;
 		}
-		const taken = (this.#places[stray.place] as RegistrationPlace).deregister(stray.id).then(
+		const taken = (this.#places[stray.place] as RegistrationPlace).deregister(stray.id, stray.owner).then(
 			() => {
 				if (this.#strays.get(key) === stray) this.#strays.delete(key);
 			},

@@ -101,8 +101,8 @@ export class AgentRegistrar implements RegistrationPlace {
 			throw registerAnew(id, 'was registered with another ACL token');
 	}
 
-	async deregister(id: string): Promise<void> {
-		const owner = this.#own.get(id)?.owner ?? this.#owner;
+	async deregister(id: string, asked?: string): Promise<void> {
+		const owner = asked ?? this.#own.get(id)?.owner ?? this.#owner;
 		try {
 			const found = owner === undefined ? undefined : await this.#look(id, owner);
 			// What another sidecar or another program has under this id is not ours to take out.

@@ -50,7 +50,7 @@ export function createUpstream(
 function fallbackOf(settings: Settings, onEvent: DiscoveryListener): ReturnType<typeof consulBackend> {
 	return consulBackend({
 		heldMax: FALLBACK_HELD_MAX,
-		sharedQueriesPerMinuteMax: FALLBACK_QUERIES_PER_MINUTE_MAX,
+		pollsPerMinuteMax: FALLBACK_QUERIES_PER_MINUTE_MAX,
 		...consulOptionsOf(settings, process.env),
 		onEvent,
 	});

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 
 import type { Clock } from '@spock/protocol/internal';
 
+import type { ConsulAddress } from './consul-address.ts';
 import type { ConsulCall } from './consul-call.ts';
 import { DEFAULT_HELD_MAX } from './consul-options.ts';
 
@@ -21,10 +22,7 @@ const SOURCES = 2 ** 24 - 2 * FIRST_SOURCE;
 export type RoomLeft = 'elsewhere' | 'none' | 'none but the first';
 
 /** Where an agent is reached. */
-export interface AgentPlace {
-	readonly host: string;
-	readonly port: number;
-}
+type AgentPlace = Pick<ConsulAddress, 'host' | 'port'>;
 
 /**
  * Further addresses of this machine to connect from. An agent counts its limit of connections for each client address, and on Linux all

@@ -90,8 +90,7 @@ function renderScale({ scale }: ConsulResults): string[] {
 		[
 			`Taken on ${takenAt.slice(0, 10)}, commit \`${commit}\`${quick ? ', a quick run: the figures are rough' : ''}, by \`npm run bench consul scale\` in some ten minutes. ${machine.processor}, ${machine.cores} cores;`,
 			`Node ${node}; load ${formatNumber(load)} before it. Foreign services are edited twice a second all the time; the traffic is counted while none of the`,
-			"sidecar's own services changes. Services beyond `--consul-held-max` (150 by default) share a watch, with at most 3,000 queries a minute",
-			'for all of them; in the last line it was raised, with the limit of connections of the agent.',
+			"sidecar's own services changes. Services beyond `--consul-held-max` are polled, with at most 3,000 queries a minute for all of them.",
 		].join('\n'),
 		markdownTable(columns, rows),
 	];

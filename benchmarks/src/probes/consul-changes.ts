@@ -9,7 +9,7 @@ import { CatalogWriter } from '../consul/catalog-writer.ts';
 import type { ChangeFigure, Delays } from '../consul/consul-results.ts';
 import { Samples } from '../load/samples.ts';
 
-/** Of 1,000 services 850 may share a watch: the last of a round is told then. */
+/** Of 1,000 services 850 may be polled: the last of a round is reported then. */
 const SETTLE_MS_MAX = 60_000;
 const READY_MS_MAX = 60_000;
 const FIRST_PORT = 1000;

@@ -88,7 +88,7 @@ const DESCRIPTIONS: { readonly [Name in RowName]: (figure: ScaleFigures[Name]) =
 		[
 			`A sidecar with its defaults watches ${formatCount(watched)} services for one client; bare blocking queries watch as many others in the same process.`,
 			`Every ${gapMs} ms a service of the one kind and then of the other changes. What is added is the difference of the percentiles. This Consul allows 15,000`,
-			'connections of one client, and so a query of its own for each service; with the 200 of its defaults most services [share a watch](consul.md#few-and-many-services-while-others-change), which is slower.',
+			'connections of one client, and so a query of its own for each service; where it allows fewer, the sidecar may have to [poll](../guide/consul.md#sizing).',
 		].join('\n'),
 		markdownTable(columnsOf(1, ['', 'changes', 'unseen', 'p50 (ms)', 'p99 (ms)', 'longest (ms)']), [
 			[

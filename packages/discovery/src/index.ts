@@ -24,9 +24,8 @@ export { TlsFiles, type TlsFilesOptions } from './backends/consul/client/tls-fil
 export { consulBackend } from './backends/consul/consul-backend.ts';
 export { type ConsulBackendOptions, consulOptionsFromEnvironment } from './backends/consul/consul-backend-options.ts';
 export { ConsulHttp } from './backends/consul/http/consul-http.ts';
-export { DEFAULT_HELD_MAX } from './backends/consul/http/held-room.ts';
 export type { TaggedAddress } from './backends/consul/watches/health-entry.ts';
-export { DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX } from './backends/consul/watches/service-watches.ts';
+export { DEFAULT_POLLS_PER_MINUTE_MAX } from './backends/consul/watches/service-watches.ts';
 export { dnsBackend } from './backends/dns/dns-backend.ts';
 export {
 	DEFAULT_DNS_PROTOCOL,

@@ -18,8 +18,8 @@ export interface WatchedQuestion {
 export interface WatchedMany extends AsyncDisposable {
 	readonly backend: Backend;
 	readonly events: DiscoveryEvent[];
-	/** How many of them share a watch, as was told last. */
-	readonly sharing: () => number;
+	/** How many of them are polled, as was reported last. */
+	readonly polled: () => number;
 	watch(query: string | ServiceQuery): WatchedQuestion;
 }
 
@@ -30,7 +30,7 @@ export function watchedMany(addresses: readonly string[], options: ConsulBackend
 	return {
 		backend,
 		events,
-		sharing: () => events.findLast((event) => event.type === 'watch-mode')?.sharing ?? 0,
+		polled: () => events.findLast((event) => event.type === 'watch-mode')?.polled ?? 0,
 		watch: (query) => {
 			const told: Omit<WatchedQuestion, 'stop' | 'used'> = { answers: [], metas: [], errors: [] };
 			const watch = backend.watch(typeof query === 'string' ? { service: query } : query, {

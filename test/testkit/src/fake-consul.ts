@@ -72,8 +72,10 @@ export class FakeConsul implements AsyncDisposable {
 	outage: FakeConsulFault | undefined;
 	/** What is asked about this datacenter is never answered: its servers stand still. */
 	silentDatacenter: string | undefined;
-	/** Beyond so many connections one is refused with 429, as Consul does. */
+	/** Beyond so many connections from one address another one is refused with 429, as Consul does. */
 	connectionsMax: number = Number.POSITIVE_INFINITY;
+	/** All connections come from one address, as they do behind a NAT. */
+	isBehindNat = false;
 	/** Everything is answered so much later, in milliseconds of the fake's clock. */
 	delayMs = 0;
 	readonly #options: FakeConsulOptions;
@@ -91,7 +93,8 @@ export class FakeConsul implements AsyncDisposable {
 	/** Requests that came while the fake was told to say nothing; undefined while it answers. */
 	#unanswered: (() => void)[] | undefined;
 	readonly #server: Server;
-	#connections = 0;
+	/** By the address that they come from. */
+	readonly #connections = new Map<string, number>();
 	#index = 10;
 	#port = 0;
 
@@ -100,9 +103,11 @@ export class FakeConsul implements AsyncDisposable {
 		this.#clock = options.clock ?? systemClock;
 		this.#server = createServer((request, response) => this.#handle(request, response));
 		this.#server.on('connection', (socket) => {
-			this.#connections++;
-			socket.once('close', () => this.#connections--);
-			if (this.#connections > this.connectionsMax) socket.end(TOO_MANY);
+			const { remoteAddress = '' } = socket;
+			const count = (by: number): number => (this.#connections.get(remoteAddress) ?? 0) + by;
+			this.#connections.set(remoteAddress, count(1));
+			socket.once('close', () => this.#connections.set(remoteAddress, count(-1)));
+			if ((this.isBehindNat ? this.connections : count(0)) > this.connectionsMax) socket.end(TOO_MANY);
 		});
 	}
 
@@ -122,7 +127,12 @@ export class FakeConsul implements AsyncDisposable {
 
 	/** Connections that are open now, or have been asked for. */
 	get connections(): number {
-		return this.#connections;
+		return [...this.#connections.values()].reduce((sum, count) => sum + count, 0);
+	}
+
+	/** Most connections that are open now from one address. */
+	get connectionsOfOne(): number {
+		return Math.max(0, ...this.#connections.values());
 	}
 
 	/** Faults that no request has met yet. */
@@ -157,6 +167,13 @@ export class FakeConsul implements AsyncDisposable {
 		this.#services.set(service, instances);
 		this.#serviceIndexes.set(service, this.#index + 1);
 		this.touch();
+	}
+
+	/** Registers a service's instances under another name, as Consul does it: the index of the old name stays. */
+	rename(from: string, to: string): void {
+		const instances = this.#services.get(from) ?? [];
+		this.#services.set(from, []);
+		this.set(to, [...(this.#services.get(to) ?? []), ...instances]);
 	}
 
 	/** Sets a key; the index grows and queries that are blocked on it return. */

@@ -19,7 +19,7 @@ const QUIET_MS = 1500;
 
 /** Of these a sidecar that has room for few asks in the name of most, and so slowly that it knows of little in time. */
 const FEW = SERVICES.slice(0, 100);
-const LITTLE_ROOM = ['--consul-held-max', '10', '--consul-shared-queries-max', '120'];
+const LITTLE_ROOM = ['--consul-held-max', '10', '--consul-polls-max', '120'];
 
 let cluster: ConsulCluster;
 

@@ -26,16 +26,16 @@ const HOLDING = { services: count('SERVICES', 40), clients: count('CLIENTS', 20)
 /** Agreement comes within a second or two; a busy machine is slow and not wrong. Less than what is held back is held: 10 s. */
 const AGREEMENT_MS_MAX = count('AGREEMENT_MS', 8000);
 /**
- * The same with little room at Consul: most questions share a watch, three for each service at each sidecar, which are fewer than the 250 that
- * docs/guide/consul.md says stay live while foreign services change all the time. With a fifth of the queries most cannot.
+ * The same with little room at Consul: most questions are polled, three for each service at each sidecar, which are few enough to be confirmed
+ * in time while foreign services change all the time. With a fifth of the queries most cannot.
  */
-const SHARING = { services: 80, clients: 8, durationMs: Math.round(SECONDS / 4) * 1000 };
+const POLLING = { services: 80, clients: 8, durationMs: Math.round(SECONDS / 4) * 1000 };
 const LITTLE_ROOM = ['--consul-held-max', '10'];
-const FEW_QUERIES = [...LITTLE_ROOM, '--consul-shared-queries-max', '600'];
-/** What is 0 to N/25 s late for N that share is so by itself; here fresh lookups of the views take turns before it. */
-const SHARING_AGREEMENT_MS_MAX = count('SHARING_AGREEMENT_MS', 30_000);
+const FEW_QUERIES = [...LITTLE_ROOM, '--consul-polls-max', '600'];
+/** What is up to N/45 s late for N that are polled is so by itself; here fresh lookups of the views take turns before it. */
+const POLLING_AGREEMENT_MS_MAX = count('POLLING_AGREEMENT_MS', 30_000);
 /** With a fifth of the queries. */
-const SCARCE_AGREEMENT_MS_MAX = 3 * SHARING_AGREEMENT_MS_MAX;
+const SCARCE_AGREEMENT_MS_MAX = 3 * POLLING_AGREEMENT_MS_MAX;
 /** Start, end, and the last comparison. */
 const PATIENCE_MS = (SECONDS + 180) * 1000;
 
@@ -63,26 +63,26 @@ describe('views of a real Consul', () => {
 	);
 
 	it.each([
-		['as many queries as by default', 'sharing', LITTLE_ROOM, SHARING_AGREEMENT_MS_MAX],
-		['few queries', 'sharing-few', FEW_QUERIES, SCARCE_AGREEMENT_MS_MAX],
+		['as many queries as by default', 'polling', LITTLE_ROOM, POLLING_AGREEMENT_MS_MAX],
+		['few queries', 'polling-few', FEW_QUERIES, SCARCE_AGREEMENT_MS_MAX],
 	])(
-		'of services that share a watch with %s agree in the end, and until then say that they are old',
+		'of services that are polled with %s agree in the end, and until then say that they are old',
 		async (_, name, flags, agreementMsMax) => {
-			announce(`oracle, ${name}`, SHARING);
+			announce(`oracle, ${name}`, POLLING);
 			using direct = new ConsulDirect(consul.url);
 			await using noise = new ForeignNoise(direct);
 			const report = await watchConsul({
-				...{ seed: SEED, ...SHARING, flags, agreementMsMax, mayBeOld: true },
+				...{ seed: SEED, ...POLLING, flags, agreementMsMax, mayBeOld: true },
 				afterEach: () => noise.toggle(),
 				ended: (logs) => {
-					for (const log of logs) expect(log).toContain('some share a watch');
+					for (const log of logs) expect(log).toContain('some are polled');
 				},
 			});
-			print(`oracle-${name}`, SHARING, report);
+			print(`oracle-${name}`, POLLING, report);
 			expect(report.divergences.join('\n\n')).toBe('');
 			expect(noise.edits).toBeGreaterThan(0);
 			expect(report.rounds).toBeGreaterThan(1);
-			expect(report.compared).toBeGreaterThanOrEqual(report.rounds * SHARING.services * SHARING.clients);
+			expect(report.compared).toBeGreaterThanOrEqual(report.rounds * POLLING.services * POLLING.clients);
 			if (flags === FEW_QUERIES) expect(report.old).toBeGreaterThan(0);
 		},
 		PATIENCE_MS,
@@ -109,7 +109,7 @@ describe('views of a real Consul', () => {
 			using direct = new ConsulDirect(consul.url);
 			await using noise = new ForeignNoise(direct);
 			const report = await watchConsul({
-				...{ seed: 7, ...SHARING, durationMs: 60_000, flags: FEW_QUERIES, mayBeOld: true, spoil: confirmedNow },
+				...{ seed: 7, ...POLLING, durationMs: 60_000, flags: FEW_QUERIES, mayBeOld: true, spoil: confirmedNow },
 				agreementMsMax: SCARCE_AGREEMENT_MS_MAX,
 				afterEach: () => noise.toggle(),
 			});

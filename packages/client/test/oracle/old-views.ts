@@ -14,7 +14,7 @@ export interface ToldAge {
 }
 
 /**
- * Why a view that differs from Consul breaks what is promised of services that share a watch; undefined where it may differ. It may
+ * Why a view that differs from Consul breaks what is promised of services that are polled; undefined where it may differ. It may
  * be called live for 10 s after a change, and be older than that if it says so. `changedAt`: when the service changed last, in
  * milliseconds since 1970.
  */

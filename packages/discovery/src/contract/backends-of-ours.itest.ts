@@ -16,10 +16,12 @@ import type { BackendFixture, ContractInstance } from './bench.ts';
 /** Retries come at once, because the random number is 0: nothing here waits for a back-off. */
 const random = (): number => 0;
 
-async function consulFixture(): Promise<BackendFixture> {
+/** `isPolled`: Consul has room for one query, which another service has. */
+async function consulFixture(isPolled = false): Promise<BackendFixture> {
 	const fake = await startFakeConsul({ isStrict: true });
 	const gate = await TcpGate.open(Number(new URL(fake.url).port));
-	const backend = consulBackend({ addresses: [gate.url], random });
+	const backend = consulBackend({ addresses: [gate.url], random, ...(isPolled && { heldMax: 1 }) });
+	if (isPolled) backend.watch({ service: 'other' }, { answered: () => undefined, failed: () => undefined });
 	return {
 		backend,
 		setService: (service, instances) =>
@@ -93,7 +95,8 @@ function replayFixture(): BackendFixture {
 	};
 }
 
-describeBackendContract('Consul', consulFixture);
+describeBackendContract('Consul', () => consulFixture());
+describeBackendContract('Consul that is polled', () => consulFixture(true));
 describeBackendContract('a services file', fileFixture, { canBeAway: false });
 describeBackendContract('Consul before an empty DNS', () => chainFixture(true));
 describeBackendContract('Consul after an empty DNS', () => chainFixture(false));

@@ -89,14 +89,14 @@ export type DiscoveryEvent =
 	/** The token may not list services, but may read some: the registry counts as having answered. */
 	| { readonly type: 'list-denied'; readonly error: SpockError }
 	/**
-	 * How the registry is watched from now on: `each`, one blocking query for every watch; `shared`, one for those that exceed the limit.
-	 * `watches`: all watches; `sharing`: those that share.
+	 * How the registry is watched from now on: `each`, one blocking query for every watch; `polled`, some are polled, because there is
+	 * no room for more queries. `watches`: all watches; `polled`: those that are polled.
 	 */
 	| {
 			readonly type: 'watch-mode';
-			readonly mode: 'each' | 'shared';
+			readonly mode: 'each' | 'polled';
 			readonly watches: number;
-			readonly sharing: number;
+			readonly polled: number;
 	  }
 	/** A token or the TLS files have been read and are in force: at first, changed, or valid again. `what` says which. */
 	| { readonly type: 'credentials-loaded'; readonly what: string; readonly files: readonly string[] }

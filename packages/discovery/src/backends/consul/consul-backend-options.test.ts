@@ -109,8 +109,8 @@ describe('wrong options', () => {
 		[{ token: 'sécret' }, /^token must be/],
 		[{ heldMax: 0 }, /heldMax/],
 		[{ heldMax: 10_001 }, /heldMax/],
-		[{ sharedQueriesPerMinuteMax: 1 }, /sharedQueriesPerMinuteMax/],
-		[{ sharedQueriesPerMinuteMax: 1_000_001 }, /sharedQueriesPerMinuteMax/],
+		[{ pollsPerMinuteMax: 1 }, /pollsPerMinuteMax/],
+		[{ pollsPerMinuteMax: 1_000_001 }, /pollsPerMinuteMax/],
 		[{ login: { method: '' } }, /login\.method/],
 		[{ login: { method: 'pods', tokenFile: '' } }, /login\.tokenFile/],
 	])('%j are refused by name', (options, name) => {

@@ -17,10 +17,11 @@ export interface ConsulBackendOptions extends ConsulConnectionOptions {
 	 */
 	readonly taggedAddress?: TaggedAddress;
 	/**
-	 * Most queries a minute for all services together for which no query is held ({@link ConsulConnectionOptions.heldMax}), 2 to
-	 * 1000000. What cannot be confirmed in time within it is not called live. Default 3000.
+	 * Most queries a minute for all services together that are polled, because there is no room to hold a query for each
+	 * ({@link ConsulConnectionOptions.heldMax}), 2 to 1000000. What cannot be confirmed in time within it is not called live. Default
+	 * 3000.
 	 */
-	readonly sharedQueriesPerMinuteMax?: number;
+	readonly pollsPerMinuteMax?: number;
 	/**
 	 * A connection that others use as well. It then has the options for reaching Consul, and its creator closes it.
 	 * Default: one of its own.

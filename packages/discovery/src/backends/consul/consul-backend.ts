@@ -11,7 +11,6 @@ import { booleanOption, oneOfOption, type QueryMemberName, queryMembers } from '
 
 import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
 import type { PlacedRegistrar } from '../../registration/placed-registrar.ts';
-import type { FetchAnswer } from '../../watch/watch-loop.ts';
 import { isGrantedSomething, refuseIfDenied, refuseIfListDenied } from './acl-check.ts';
 import { quote } from './client/consul-call.ts';
 import type { ConsulQuestion } from './client/consul-client.ts';
@@ -23,21 +22,13 @@ import type { HeldPlace } from './http/held-room.ts';
 import { watchConsulKey } from './watches/consul-keys.ts';
 import { taggedAddresses } from './watches/health-entry.ts';
 import { whileMoving } from './watches/node-loss.ts';
-import {
-	type InstancesAnswer,
-	readAnsweredIndex,
-	readAnsweredInstances,
-	readAnsweredServices,
-} from './watches/read-answer.ts';
+import { type InstancesAnswer, readAnsweredInstances, readAnsweredServices } from './watches/read-answer.ts';
 import { type FetchInstances, ServiceWatches } from './watches/service-watches.ts';
 import { type ConsulWatch, WatchRecovery } from './watches/watch-recovery.ts';
 
-/** A filter that nothing passes: no instance is without an id. */
-const NOTHING = 'Service.ID == ""';
-
 /**
  * Services from Consul's HTTP API, over any of the given addresses: a blocking query for each question while there is room for them,
- * and one shared watch for the rest. Throws a TypeError or RangeError naming the option that is wrong, or an Error if a TLS file cannot be read.
+ * and a poll for the rest. Throws a TypeError or RangeError naming the option that is wrong, or an Error if a TLS file cannot be read.
  */
 export function consulBackend(options: ConsulBackendOptions = {}): Backend {
 	return new ConsulBackend(options);
@@ -77,8 +68,7 @@ class ConsulBackend implements Backend {
 			http: this.#http,
 			recovery: this.#recovery,
 			fetch: (query, place) => this.#fetchOf(query, place),
-			probe: (query) => this.#probeOf(query),
-			shared: (datacenter) => this.#http.readParameters(datacenter),
+			parameters: (datacenter) => this.#http.readParameters(datacenter),
 		});
 	}
 
@@ -161,26 +151,6 @@ class ConsulBackend implements Backend {
 			isKnownEmpty = before.length === 0;
 			return answer;
 		};
-	}
-
-	/**
-	 * The index of a service's answer without its instances: no tag, filter or place has a part in it. Not of an agent's cache, which
-	 * would keep another answer for it.
-	 * Source: https://github.com/hashicorp/consul/blob/v1.20.2/agent/consul/state/catalog.go (maxIndexForService)
-	 */
-	#probeOf({
-		service,
-		datacenter,
-		peer,
-	}: ServiceQuery): ((signal: AbortSignal) => Promise<FetchAnswer<true>>) | undefined {
-		if (this.#options.cached || peer !== undefined) return undefined;
-		const question: ConsulQuestion<FetchAnswer<true>> = {
-			parameters: { ...this.#http.readParameters(datacenter), filter: NOTHING },
-			send: (client, common) => client.health.service({ ...common, service }),
-			read: readAnsweredIndex,
-		};
-		const ask = this.#http.blocking(question, () => undefined);
-		return (signal) => ask(0, signal);
 	}
 
 	/** Asks for all instances, judging health here: `passing=true` filters after the agent has blocked, and drops warnings. */

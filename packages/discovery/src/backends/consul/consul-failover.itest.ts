@@ -190,17 +190,17 @@ describe('closing', () => {
 		await backend.close();
 	});
 
-	it('hundreds of watches use no more connections than the cap, and all are answered', async () => {
+	it('hundreds of watches hold no more than was given, and all are answered', async () => {
 		await using fake = await startFakeConsul();
 		// No time passes: on a machine that is busy enough answers are late, and what is on its way then is asked again.
-		const backend = consulBackend({ addresses: [fake.url], clock: new FakeClock() });
+		const backend = consulBackend({ addresses: [fake.url], clock: new FakeClock(), heldMax: 150 });
 		let answers = 0;
 		const errors: SpockError[] = [];
 		for (let number = 0; number < 300; number++) {
 			backend.watch({ service: `s${number}` }, { answered: () => answers++, failed: (error) => errors.push(error) });
 		}
 		await waitFor('all answers', () => answers >= 300);
-		expect(fake.blocked).toBeLessThanOrEqual(152);
+		expect(fake.blocked).toBeLessThanOrEqual(153);
 		expect(errors).toEqual([]);
 		await backend.close();
 	});

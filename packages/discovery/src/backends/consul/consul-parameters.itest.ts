@@ -59,15 +59,15 @@ describe('what is asked for arrives at Consul', () => {
 		expect(fake.requests[0]?.query.getAll('tag')).toEqual(['v1', 'x&y']);
 	});
 
-	it('a shared watch asks at the same place, in the same way', async () => {
+	it('the index of the catalog is asked for at the same place, in the same way', async () => {
 		await using fake = await startFakeConsul();
 		const options = { namespace: 'ns1', partition: 'p1', datacenter: 'dc7', heldMax: 1 };
 		await using one = watchedMany([fake.url], options);
 		one.watch('a');
 		one.watch('b');
-		await waitFor('the shared queries', () => fake.blocked === 3);
-		const shared = fake.requests.filter(({ path }) => !path.startsWith('/v1/health/service/'));
-		for (const { query } of shared) {
+		await waitFor('the index', () => fake.blocked === 4);
+		const others = fake.requests.filter(({ path }) => !path.startsWith('/v1/health/service/'));
+		for (const { query } of others) {
 			expect(Object.fromEntries(query)).toMatchObject({ stale: '', dc: 'dc7', ns: 'ns1', partition: 'p1' });
 		}
 	});

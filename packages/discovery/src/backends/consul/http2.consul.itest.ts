@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { findConsul, freePort, spawnProcess, startConsul, tempSocket, waitFor } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
-import { names } from '../../../test/shared-site.ts';
+import { names } from '../../../test/polled-site.ts';
 import { watchedMany } from '../../../test/watched-many.ts';
 
 const binary = findConsul(process.env);
@@ -40,7 +40,7 @@ it('over TLS hundreds of queries are held on a few connections, and all of them 
 	const ports = (): (number | undefined)[] => all.map(({ answers }) => answers.at(-1)?.[0]?.port);
 	await waitFor('all answers', () => ports().every((seen) => seen === 1), 60_000);
 	// Some may have shared a watch until it was known that there is room.
-	await waitFor('a query for each', () => one.sharing() === 0, 60_000);
+	await waitFor('a query for each', () => one.polled() === 0, 60_000);
 	for (const name of names(SERVICES)) await register(name, 2);
 	await waitFor('all changes', () => ports().every((seen) => seen === 2), 60_000);
 	for (const { errors } of all) expect(errors).toEqual([]);

@@ -117,8 +117,8 @@ export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
 		}
 		case 'watch-mode':
 			log.info(
-				{ watches: event.watches, mode: event.mode, sharing: event.sharing },
-				event.mode === 'shared' ? 'too many services; some share a watch' : 'each service has its own watch again',
+				{ watches: event.watches, mode: event.mode, polled: event.polled },
+				event.mode === 'polled' ? 'too many services; some are polled' : 'each service has its own watch again',
 			);
 			return;
 		case 'backend-query':

@@ -7,7 +7,7 @@ import {
 	DEFAULT_DNS_PROTOCOL,
 	DEFAULT_DNS_TTL_MS_MAX,
 	DEFAULT_DNS_TTL_MS_MIN,
-	DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX,
+	DEFAULT_POLLS_PER_MINUTE_MAX,
 } from '@spock/discovery';
 
 /** Which backends are asked, and those that read files. */
@@ -112,14 +112,14 @@ export const consulSettings = {
 	consulHeldMax: {
 		kind: 'integer',
 		unit: 'count',
-		note: '150, or 40 below what the agent says that it allows',
-		help: 'queries held for services at each address, 1 to 10000: 40 below http_max_conns_per_client of Consul',
+		note: 'as many as there is room for',
+		help: 'queries held for services at each address, 1 to 10000',
 	},
-	consulSharedQueriesMax: {
+	consulPollsMax: {
 		kind: 'integer',
 		unit: 'count',
-		default: DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX as number,
-		help: 'queries a minute for all services beyond those, 2 to 1000000',
+		default: DEFAULT_POLLS_PER_MINUTE_MAX as number,
+		help: 'queries a minute for all services beyond those, which are polled, 2 to 1000000',
 	},
 	consulLoginMethod: {
 		kind: 'text',

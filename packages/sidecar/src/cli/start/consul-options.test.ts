@@ -22,7 +22,7 @@ describe('the options of Consul', () => {
 			consulCached: true,
 			consulWaitMs: '20s',
 			consulHeldMax: '12',
-			consulSharedQueriesMax: '600',
+			consulPollsMax: '600',
 			consulLoginMethod: 'pods',
 			consulLoginTokenFile: '/run/jwt',
 			consulLoginMeta: 'pod=a,note=x=y',
@@ -38,7 +38,7 @@ describe('the options of Consul', () => {
 			cached: true,
 			waitMs: 20_000,
 			heldMax: 12,
-			sharedQueriesPerMinuteMax: 600,
+			pollsPerMinuteMax: 600,
 			login: { method: 'pods', tokenFile: '/run/jwt', meta: { pod: 'a', note: 'x=y' } },
 		});
 	});

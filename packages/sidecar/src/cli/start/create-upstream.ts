@@ -24,7 +24,7 @@ const TLS_SETTINGS = ['upstreamCa', 'upstreamCert', 'upstreamKey'] as const;
  */
 export const CONSUL_WHILE_AWAY = {
 	heldMax: 4,
-	sharedQueriesPerMinuteMax: 120,
+	pollsPerMinuteMax: 120,
 	afterMs: 1000,
 	/** Each begins at a point of its own within this. */
 	spreadMs: 2000,
@@ -55,7 +55,7 @@ export function createUpstream(
 function fallbackOf(settings: Settings, onEvent: DiscoveryListener): ReturnType<typeof consulBackend> {
 	return consulBackend({
 		heldMax: CONSUL_WHILE_AWAY.heldMax,
-		sharedQueriesPerMinuteMax: CONSUL_WHILE_AWAY.sharedQueriesPerMinuteMax,
+		pollsPerMinuteMax: CONSUL_WHILE_AWAY.pollsPerMinuteMax,
 		...consulOptionsOf(settings, process.env),
 		onEvent,
 	});

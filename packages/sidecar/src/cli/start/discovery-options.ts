@@ -56,7 +56,7 @@ export const CONSUL_OPTIONS = {
 	cached: 'consulCached',
 	waitMs: 'consulWaitMs',
 	heldMax: 'consulHeldMax',
-	sharedQueriesPerMinuteMax: 'consulSharedQueriesMax',
+	pollsPerMinuteMax: 'consulPollsMax',
 } as const;
 
 /**

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { FakeClock, startFakeConsul, tempSocket, waitFor } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
-import { atRest, names, watchAll } from '../../../../test/shared-site.ts';
+import { atRest, INDEX_QUERIES, names, watchAll } from '../../../../test/polled-site.ts';
 import { watched } from '../../../../test/watched-backend.ts';
 import { watchedMany } from '../../../../test/watched-many.ts';
 
@@ -36,7 +36,7 @@ it('a token that is replaced after Consul refused it is used within a second, wh
 	expect(clock.pendingTimers).toBe(0);
 });
 
-it('and by a service that shares a watch, too', async () => {
+it('and by a service that is polled, too', async () => {
 	const clock = new FakeClock();
 	await using place = await tempSocket();
 	const tokenFile = join(place.directory, 'token');
@@ -45,7 +45,7 @@ it('and by a service that shares a watch, too', async () => {
 	for (const name of names(3)) fake.set(name, [{ id: name, checks: [] }]);
 	await using one = watchedMany([fake.url], { clock, tokenFile, random: () => 1, heldMax: 1 });
 	const all = await watchAll(one, 3);
-	await atRest(fake, clock, 3);
+	await atRest(fake, clock, 1 + INDEX_QUERIES);
 	fake.outage = { status: 403, text: 'ACL not found' };
 	for (const name of names(3)) fake.set(name, [{ id: 'changed', checks: [] }]);
 	// A long back-off.

@@ -21,12 +21,19 @@ export class ConsulCall extends EventEmitter {
 	readonly body: unknown;
 	/** A longer answer is cut off. */
 	readonly answerBytesMax: number;
+	/** It goes by a further address of this machine: see `FurtherSources`. */
+	isFurther = false;
 
 	constructor(parameters: ConsulParameters, body?: unknown, answerBytesMax: number = Number.POSITIVE_INFINITY) {
 		super();
 		this.parameters = parameters;
 		this.body = body;
 		this.answerBytesMax = answerBytesMax;
+	}
+
+	/** Whether Consul holds it while nothing changes. */
+	get isHeld(): boolean {
+		return this.parameters['index'] !== undefined;
 	}
 
 	/** Ends the call with CLOSED, because its connection to Consul is closed. */
@@ -38,10 +45,12 @@ export class ConsulCall extends EventEmitter {
 /** A request inside the npm package, as its extension hook is given it. */
 export interface ConsulHookRequest {
 	readonly ctx?: unknown;
-	readonly opts: { readonly query: Record<string, unknown>; body?: unknown };
+	readonly opts: { readonly method?: string; readonly query: Record<string, unknown>; body?: unknown };
 	res?: IncomingMessage;
 	/** Who sends it: `node:http`, `node:https`, or who stands in for them. */
 	transport?: unknown;
+	/** Options of the request; not there before it is sent. */
+	readonly req?: object;
 }
 
 /** The extension hook: sets the parameters and the body of a call, and watches its response for a break. */

@@ -4,8 +4,9 @@ import { type Clock, formatHostPort } from '@spock/protocol/internal';
 import Consul from 'consul';
 
 import type { ConsulAddress } from './consul-address.ts';
-import { type ConsulCall, type ConsulHookRequest, type ConsulParameters, prepareRequest } from './consul-call.ts';
+import { ConsulCall, type ConsulHookRequest, type ConsulParameters, prepareRequest } from './consul-call.ts';
 import type { ConsulTls } from './consul-options.ts';
+import { FurtherSources, type RoomLeft } from './further-sources.ts';
 import { Http2Sessions } from './http2-sessions.ts';
 import type { TlsSecrets } from './tls-files.ts';
 
@@ -14,6 +15,8 @@ export type ConsulClient = Consul;
 
 /** How a client of an address with TLS reaches it. */
 const http2Of = new WeakMap<ConsulClient, Http2Sessions>();
+/** How one of an address without TLS does. */
+const sourcesOf = new WeakMap<ConsulClient, FurtherSources>();
 
 /** What every call to the package is given. */
 export interface ConsulCommon {
@@ -75,8 +78,12 @@ export function createClient(
 		prepareRequest(request);
 		next();
 	});
+	if (!address.secure) {
+		if (address.socketPath === undefined) useFurtherSources(client, address, clock);
+		return client;
+	}
 	// HTTP/2 names its server by a URL, which has no place for a zone.
-	if (!address.secure || address.host.includes('%')) return client;
+	if (address.host.includes('%')) return client;
 	const http2 = new Http2Sessions(`https://${formatHostPort(address)}`, secure, clock);
 	http2Of.set(client, http2);
 	internals._ext('onRequest', (request, next) => {
@@ -86,6 +93,32 @@ export function createClient(
 		});
 	});
 	return client;
+}
+
+function useFurtherSources(client: ConsulClient, { host, port }: ConsulAddress, clock: Clock): void {
+	const internals = client as unknown as ConsulInternals;
+	const sources = new FurtherSources({ host, port }, internals._opts.agent, clock);
+	sourcesOf.set(client, sources);
+	internals._ext('onRequest', ({ ctx, req, opts }, next) => {
+		const other = ctx instanceof ConsulCall ? sources.agentFor(ctx, opts.method === 'GET') : undefined;
+		if (other === undefined) next();
+		else {
+			void other.then((agent) => {
+				if (agent !== undefined) Object.assign(req ?? {}, { agent });
+				next();
+			});
+		}
+	});
+}
+
+/** Whether the address takes connections from further addresses of this machine. Never rejects. */
+export async function hasFurtherSources(client: ConsulClient): Promise<boolean> {
+	return (await sourcesOf.get(client)?.isOpen()) ?? false;
+}
+
+/** A connection for this call was refused because there are too many. Never rejects. */
+export async function connectionRefused(client: ConsulClient, call: ConsulCall): Promise<RoomLeft> {
+	return (await sourcesOf.get(client)?.refused(call)) ?? 'none';
 }
 
 /** Whether the address speaks HTTP/2, where it takes a connection for hundreds of calls and not for each. */
@@ -101,6 +134,7 @@ export function widenClient(client: ConsulClient, socketsMax: number): void {
 /** Cuts every connection. */
 export function destroyClient(client: ConsulClient): void {
 	client.destroy();
+	sourcesOf.get(client)?.destroy();
 	http2Of.get(client)?.destroy();
 }
 

@@ -1,15 +1,19 @@
 import { type Clock, stringOption } from '@spock/protocol/internal';
 
 import { type ConsulAddress, parseConsulAddress } from './consul-address.ts';
+import type { ConsulCall } from './consul-call.ts';
 import {
 	type ConsulClient,
+	connectionRefused,
 	createClient,
 	destroyClient,
+	hasFurtherSources,
 	isMultiplexed,
 	retireClient,
 	widenClient,
 } from './consul-client.ts';
 import type { ConsulConnectionOptions } from './consul-options.ts';
+import type { RoomLeft } from './further-sources.ts';
 import { TlsFiles, type TlsFilesOptions, type TlsSecrets } from './tls-files.ts';
 
 /** One address and the client that talks to it. */
@@ -59,6 +63,16 @@ export class ConsulEndpoint {
 	/** Whether it takes a connection for hundreds of calls, and not for each. */
 	async isMultiplexed(): Promise<boolean> {
 		return this.address.secure && (await isMultiplexed(this.#client));
+	}
+
+	/** Whether it takes connections from further addresses of this machine, so that its limit for one address is none. */
+	hasFurtherSources(): Promise<boolean> {
+		return hasFurtherSources(this.#client);
+	}
+
+	/** A connection for this call was refused because there are too many. */
+	refused(call: ConsulCall): Promise<RoomLeft> {
+		return connectionRefused(this.#client, call);
 	}
 
 	/** Cuts every connection. */

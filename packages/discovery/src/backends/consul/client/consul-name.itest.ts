@@ -23,7 +23,7 @@ describe('a service whose name Consul cannot have', () => {
 		await source.close();
 	});
 
-	it('is refused among many that share a watch, and they are served', async () => {
+	it('is refused among many that are polled, and they are served', async () => {
 		await using fake = await startFakeConsul();
 		fake.set('barista', [{ id: 'a' }]);
 		fake.set('roaster', [{ id: 'b' }]);

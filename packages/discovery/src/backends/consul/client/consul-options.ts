@@ -6,6 +6,11 @@ import type { DiscoveryListener } from '../../../foundation/discovery-event.ts';
 export const DEFAULT_CONSUL_ADDRESS = 'http://127.0.0.1:8500';
 /** How long a blocking query blocks: short of the minute after which proxies like to cut connections. */
 export const DEFAULT_CONSUL_WAIT_MS = 55_000;
+/**
+ * Queries for services that one address holds. A Consul agent allows 200 connections from one client, whatever they are for.
+ * Source: https://developer.hashicorp.com/consul/docs/agent/config/config-files#http_max_conns_per_client
+ */
+export const DEFAULT_HELD_MAX = 150;
 
 /** TLS to Consul. */
 export interface ConsulTls {
@@ -66,8 +71,9 @@ export interface ConsulConnectionOptions {
 	 */
 	readonly waitMs?: number;
 	/**
-	 * Queries for services that are held at each address, each on a connection of its own, 1 to 10000; 40 connections more are for
-	 * other things. Default: 150, or 40 below Consul's `http_max_conns_per_client` where that is more than 200 and may be read.
+	 * Queries for services that are held at each address, 1 to 10000; without TLS each on a connection of its own, and 40 connections
+	 * more are for other things. Default: 10000 where HTTP/2 is spoken; 4000 at an agent on this machine that is reached from further
+	 * addresses of it; 40 below Consul's `http_max_conns_per_client` where that is more than 200 and may be read; else 150.
 	 */
 	readonly heldMax?: number;
 	/** Default: the clock of the process. */

@@ -138,6 +138,7 @@ export class AddressCalls {
 			const isOwn = question.token === undefined && !isLast;
 			const quiet = isHeld && clock.now() - startedAtMs >= QUIET_MS_MIN ? quietEnd(error) : undefined;
 			if (quiet !== undefined) throw quiet;
+			if (error.details['isFull'] === true) await this.#refused(number, call);
 			if (!(isOwn && (await tokens.isReplaced(token, error)))) {
 				// Who asked gave up, or asked for too much, or for what is not there: nothing of that is Consul's fault.
 				if (!isOurs(error) && !isConsulsAnswer(reason)) health.failed(startedAtMs, error);
@@ -150,6 +151,14 @@ export class AddressCalls {
 			this.#calls.delete(call);
 		}
 		return this.ask(number, ask, question, signal, true);
+	}
+
+	/** An address has refused a connection for want of room. */
+	async #refused(number: number, call: ConsulCall): Promise<void> {
+		const { endpoints, room } = this.#options;
+		const left = await (endpoints[number] as ConsulEndpoint).refused(call);
+		if (left === 'none but the first') room.narrowed(number);
+		else room.refused(number, left === 'elsewhere');
 	}
 }
 

@@ -31,7 +31,7 @@ export class AgentLimits {
 		this.#options = options;
 	}
 
-	/** Asks each agent whose places are all taken, unless it was asked lately. */
+	/** Asks each agent whose places are all taken, unless it was asked lately; first whether it can be reached from further addresses. */
 	look(): void {
 		const { clock, endpoints, room } = this.#options;
 		const nowMs = clock.now();
@@ -52,11 +52,13 @@ export class AgentLimits {
 		const { clock, endpoints, room, token, moreRoom } = this.#options;
 		const { signal } = this.#stopped;
 		const endpoint = endpoints[number] as ConsulEndpoint;
+		// Its limit is for each address.
+		const hasFurther = await endpoint.hasFurtherSources();
 		// Whatever is wrong with the token, the queries report it.
-		const read = await token().catch(() => undefined);
-		const connectionsMax = await readConnectionsMax(endpoint, clock, read, signal);
+		const read = hasFurther ? undefined : await token().catch(() => undefined);
+		const connectionsMax = hasFurther ? 0 : await readConnectionsMax(endpoint, clock, read, signal);
 		if (signal.aborted || connectionsMax === undefined || !room.allowed(number, connectionsMax)) return;
-		endpoint.widen(room.socketsMax(number));
+		if (!hasFurther) endpoint.widen(room.socketsMax(number));
 		moreRoom();
 	}
 }

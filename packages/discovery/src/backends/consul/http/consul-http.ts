@@ -19,13 +19,14 @@ import {
 	DEFAULT_CONSUL_ADDRESS,
 	DEFAULT_CONSUL_CONSISTENCY,
 	DEFAULT_CONSUL_WAIT_MS,
+	DEFAULT_HELD_MAX,
 } from '../client/consul-options.ts';
 import { probeLeader } from '../client/consul-probe.ts';
 import { type AddressAsk, AddressCalls, datacenterIn } from './address-calls.ts';
 import { AddressChoice } from './address-choice.ts';
 import { AgentLimits } from './agent-limits.ts';
 import { ConsulHealth } from './consul-health.ts';
-import { DEFAULT_HELD_MAX, type HeldPlace, HeldRoom, socketsMax } from './held-room.ts';
+import { type HeldPlace, HeldRoom, socketsMax } from './held-room.ts';
 
 /** A deadline for calls that do not block. */
 const CALL_MS = 10_000;
@@ -83,7 +84,7 @@ export class ConsulHttp {
 		this.#waitMs = integerOption('waitMs', waitMs, 1000, 600_000);
 		const heldMax = integerOption('heldMax', options.heldMax ?? DEFAULT_HELD_MAX, 1, 10_000);
 		this.#endpoints = createEndpoints(addresses, socketsMax(heldMax), { ...options, clock });
-		this.#room = new HeldRoom(clock, this.#endpoints.length, heldMax);
+		this.#room = new HeldRoom(clock, this.#endpoints.length, options.heldMax);
 		const { random } = options;
 		const look = (): Promise<void> => probeLeader(this.#endpoints[0] as ConsulEndpoint, clock);
 		this.#choice = new AddressChoice({ clock, random, count: this.#endpoints.length, look });
@@ -361,7 +362,6 @@ export class ConsulHttp {
 					throw error;
 				}
 				if (isFull) {
-					this.#room.refused(number);
 					for (const listener of this.#onLessRoom) listener();
 				} else {
 					this.#failedAt(number);

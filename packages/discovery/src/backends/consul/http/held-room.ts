@@ -1,15 +1,12 @@
 import type { Clock } from '@spock/protocol/internal';
 
-/**
- * Queries for services that one address holds. A Consul agent allows 200 connections from one client, whatever they are for.
- * Source: https://developer.hashicorp.com/consul/docs/agent/config/config-files#http_max_conns_per_client
- */
-export const DEFAULT_HELD_MAX = 150;
-/** Beyond them, for what else is held: keys, and what tells of many services at once. */
+import { DEFAULT_HELD_MAX } from '../client/consul-options.ts';
+
+/** Beyond the queries for services, for what else is held: keys, and indexes. */
 const OTHERS_MAX = 24;
 /** And for calls that are not held: lookups of names, registrations, heartbeats. */
 const CALLS_MAX = 16;
-/** Where an agent allows more than its default, or sets no limit: a query costs 25 KB here, and a connection and a goroutine there. */
+/** Where an agent allows more than its default, or has no limit for this machine: a query costs 25 KB here, and a connection and a goroutine there. */
 const ALLOWED_MAX = 4000;
 /** Queries that are held at an address where they share connections: as many as there may be questions. */
 const MULTIPLEXED_MAX = 10_000;
@@ -59,16 +56,19 @@ interface Address {
 export class HeldRoom {
 	readonly #clock: Clock;
 	readonly #heldMax: number;
+	readonly #isGiven: boolean;
 	readonly #addresses: readonly Address[];
 
-	constructor(clock: Clock, count: number, heldMax: number) {
+	/** `heldMax`: for each address, whatever that has room for. Default: {@link DEFAULT_HELD_MAX}, or more where that is known. */
+	constructor(clock: Clock, count: number, heldMax: number | undefined) {
 		this.#clock = clock;
-		this.#heldMax = heldMax;
+		this.#isGiven = heldMax !== undefined;
+		this.#heldMax = heldMax ?? DEFAULT_HELD_MAX;
 		this.#addresses = Array.from({ length: count }, () => ({
 			places: 0,
 			others: 0,
-			limit: heldMax,
-			limitMax: heldMax,
+			limit: this.#heldMax,
+			limitMax: this.#heldMax,
 			limitedAtMs: Number.NEGATIVE_INFINITY,
 			refusedAtMs: Number.NEGATIVE_INFINITY,
 			downUntilMs: Number.NEGATIVE_INFINITY,
@@ -98,21 +98,31 @@ export class HeldRoom {
 		this.#at(number).others--;
 	}
 
-	/** An address has refused a connection because there are too many. */
-	refused(number: number): void {
+	/** An address has refused a connection because there are too many; `isElsewhere`: others that follow come from a further address. */
+	refused(number: number, isElsewhere: boolean): void {
 		const address = this.#at(number);
 		const nowMs = this.#clock.now();
 		address.refusedAtMs = nowMs;
-		if (nowMs - address.limitedAtMs < LOWER_MS) return;
+		if (isElsewhere || nowMs - address.limitedAtMs < LOWER_MS) return;
 		const limit = Math.floor(Math.min(address.limit, address.places) * LOWERED);
 		address.limit = Math.max(Math.min(LIMIT_MIN, this.#heldMax), limit);
 		address.limitedAtMs = nowMs;
 	}
 
+	/** It takes no more from further addresses of this machine. */
+	narrowed(number: number): void {
+		const address = this.#at(number);
+		// What was refused at the same moment says no more than this.
+		address.limitedAtMs = this.#clock.now();
+		address.limitMax = Math.min(address.limitMax, DEFAULT_HELD_MAX);
+		address.limit = Math.min(address.limit, address.limitMax);
+	}
+
 	/** The address takes hundreds of calls on one connection. */
 	multiplexed(number: number): void {
 		const address = this.#at(number);
-		if (address.limitMax >= MULTIPLEXED_MAX) return;
+		// A limit that was given is kept: it is a promise to Consul.
+		if (this.#isGiven || address.limitMax >= MULTIPLEXED_MAX) return;
 		address.limit = MULTIPLEXED_MAX;
 		address.limitMax = MULTIPLEXED_MAX;
 	}

@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
 import { parseIndex, readAnswerMeta } from '../client/answer-headers.ts';
-import { readAnsweredChecks, readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
+import { readAnsweredInstances, readAnsweredServices } from './read-answer.ts';
 
 const at = (headers: Record<string, string> = {}) => ({ headers: { 'x-consul-index': '7', ...headers } });
 
 describe('an answer of Consul', () => {
-	it.each([null, {}, 'text', ['text'], [null]])('of instances or checks that is %j is not the API’s', (body) => {
+	it.each([null, {}, 'text', ['text'], [null]])('of instances that is %j is not the API’s', (body) => {
 		expect(() => readAnsweredInstances(at(), body)).toThrow(/check that this address is Consul/);
-		expect(() => readAnsweredChecks(at(), body)).toThrow(/check that this address is Consul/);
 	});
 
 	it.each([null, [], { barista: 'v2' }])('of services that is %j is not the API’s', (body) => {

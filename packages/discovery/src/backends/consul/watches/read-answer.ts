@@ -3,7 +3,6 @@ import type { ServiceInstance, ServiceListEntry } from '@spock/protocol';
 import type { FetchAnswer } from '../../../watch/watch-loop.ts';
 import { type AnswerHeaders, isStreamed, parseIndex, readAnswerMeta } from '../client/answer-headers.ts';
 import { notJson, refuseFiltered } from '../client/consul-error.ts';
-import { type CheckDigest, digestChecks, type StateEntry } from './check-digest.ts';
 import { readHealthEntries, type TaggedAddress } from './health-entry.ts';
 
 /** The instances of a service. */
@@ -40,16 +39,6 @@ export function readAnsweredInstances(
 /** Of an answer of which nothing but the index counts, and how fresh it is. Throws where X-Consul-Index is missing. */
 export function readAnsweredIndex(response: AnswerHeaders): FetchAnswer<true> {
 	return { value: true, index: expectIndex(response), meta: readAnswerMeta(response) };
-}
-
-/**
- * The answer of /v1/health/state/any where those that pass are left out. Throws as {@link readAnsweredInstances} does, but of an
- * empty answer: nothing that fails is nothing out of the ordinary, and a token that may see no check sees no instance either.
- */
-export function readAnsweredChecks(response: AnswerHeaders, body: unknown): FetchAnswer<CheckDigest> {
-	const entries = expectEntries(response, body).filter(isObject);
-	const index = expectIndex(response);
-	return { value: digestChecks(entries as StateEntry[]), index, meta: readAnswerMeta(response) };
 }
 
 /**

@@ -8,7 +8,7 @@ import type { ConsulWatch, WatchRecovery } from './watch-recovery.ts';
 /** The servers' own service: it is always there, and changes only when a server comes or goes. */
 const SERVICE = 'consul';
 /** Servers install the snapshot one after the other: until then they answer, with an index that is too large. */
-export const RESTORED_AGAIN_MS = 1000;
+const RESTORED_AGAIN_MS = 1000;
 
 /** One blocking query. */
 type Fetch<T> = (index: number, signal: AbortSignal) => Promise<FetchAnswer<T>>;

@@ -7,13 +7,13 @@ import { isSameAnswer } from '../../../foundation/snapshot-diff.ts';
 import type { FetchAnswer } from '../../../watch/watch-loop.ts';
 import type { ConsulHttp } from '../http/consul-http.ts';
 import type { HeldPlace } from '../http/held-room.ts';
+import { type PolledService, PolledServices } from './polled-services.ts';
 import { QueryBudget } from './query-budget.ts';
 import { RestoreWatch } from './restore-watch.ts';
-import { type SharedQuery, SharedWatch } from './shared-watch.ts';
 import type { ConsulWatch, WatchRecovery } from './watch-recovery.ts';
 
-/** Queries a minute for all services together for which no query is held. */
-export const DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX = 3000;
+/** Queries a minute for all services together that are polled. */
+export const DEFAULT_POLLS_PER_MINUTE_MAX = 3000;
 /** How often it is looked for room, while there are services that have none. */
 const LOOK_MS = 1000;
 /** So many get a query of their own at a look: each asks twice for that. */
@@ -28,22 +28,20 @@ export type FetchInstances = (index: number, signal: AbortSignal) => Promise<Fet
 export interface ServiceWatchesOptions {
 	readonly http: ConsulHttp;
 	readonly onEvent?: DiscoveryListener;
-	/** Default {@link DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX}. */
-	readonly sharedQueriesPerMinuteMax?: number;
+	/** Default {@link DEFAULT_POLLS_PER_MINUTE_MAX}. */
+	readonly pollsPerMinuteMax?: number;
 	readonly recovery: WatchRecovery;
 	/** How the instances of a query are fetched, and held at the place that it has then. */
 	readonly fetch: (query: ServiceQuery, place: () => HeldPlace | undefined) => FetchInstances;
-	/** How the index of a query is asked for, and nothing else; undefined where that is no cheaper. */
-	readonly probe: (query: ServiceQuery) => ((signal: AbortSignal) => Promise<FetchAnswer<unknown>>) | undefined;
-	/** The parameters of what is shared by all questions of a datacenter. */
-	readonly shared: (datacenter: string | undefined) => Readonly<Record<string, string>>;
+	/** The parameters of queries that are for no service, in a datacenter. */
+	readonly parameters: (datacenter: string | undefined) => Readonly<Record<string, string>>;
 }
 
-/** How a question is asked: by a query that is held for it, or as one of those that share what is held. */
+/** How a question is asked: by a query that is held for it, or as one of those that are polled. */
 type Way =
 	| { readonly type: 'none' }
 	| { readonly type: 'held'; readonly place: HeldPlace }
-	| { readonly type: 'shared'; readonly query: SharedQuery };
+	| { readonly type: 'polled'; readonly service: PolledService };
 
 interface Watching {
 	readonly query: ServiceQuery;
@@ -52,15 +50,13 @@ interface Watching {
 	way: Way;
 	loop: ConsulWatch | undefined;
 	usedAtMs: number;
-	/** It was answered once. */
-	isKnown: boolean;
 	/** The last answer; undefined while it fails, or before there is one. */
 	instances: readonly ServiceInstance[] | undefined;
 }
 
 /**
  * The watches of one backend. A query is held for each as long as Consul has room for them; the rest, those that were asked for
- * longest ago, share one watch for each datacenter.
+ * longest ago, are polled.
  */
 export class ServiceWatches {
 	readonly #options: ServiceWatchesOptions;
@@ -68,21 +64,21 @@ export class ServiceWatches {
 	readonly #all = new Set<Watching>();
 	/** Those of them for which a query is held: a new question looks at these, and not at all. */
 	readonly #held = new Set<Watching>();
-	readonly #sharing = new Set<Watching>();
+	readonly #polling = new Set<Watching>();
 	/** By datacenter. */
-	readonly #shared = new Map<string, SharedWatch>();
+	readonly #polled = new Map<string, PolledServices>();
 	/** By datacenter. */
 	readonly #restores = new Map<string, RestoreWatch>();
 	readonly #endListening: () => void;
-	#mode: 'each' | 'shared' = 'each';
+	#mode: 'each' | 'polled' = 'each';
 	#timer: TimerHandle | undefined;
 
 	constructor(options: ServiceWatchesOptions) {
 		this.#options = options;
-		const { sharedQueriesPerMinuteMax = DEFAULT_SHARED_QUERIES_PER_MINUTE_MAX, http } = options;
-		const perMinuteMax = integerOption('sharedQueriesPerMinuteMax', sharedQueriesPerMinuteMax, 2, 1_000_000);
+		const { pollsPerMinuteMax = DEFAULT_POLLS_PER_MINUTE_MAX, http } = options;
+		const perMinuteMax = integerOption('pollsPerMinuteMax', pollsPerMinuteMax, 2, 1_000_000);
 		this.#budget = new QueryBudget(http.clock, perMinuteMax);
-		const endings = [http.onLessRoom(() => this.#giveUp()), http.onMoreRoom(() => this.#giveRoom(this.#sharing.size))];
+		const endings = [http.onLessRoom(() => this.#giveUp()), http.onMoreRoom(() => this.#giveRoom(this.#polling.size))];
 		this.#endListening = () => {
 			for (const end of endings) end();
 		};
@@ -93,14 +89,13 @@ export class ServiceWatches {
 		watching.loop = this.#options.recovery.start<readonly ServiceInstance[]>({
 			fetch: (index, signal) => {
 				const { way, fetch } = watching;
-				return way.type === 'shared' ? way.query.fetch(index, signal) : fetch(index, signal);
+				return way.type === 'polled' ? way.service.fetch(index, signal) : fetch(index, signal);
 			},
 			isSame: isSameAnswer,
 			answered: (instances, meta) => {
 				watching.instances = instances;
-				watching.isKnown = true;
-				// The address failed, and the one that answered had no room: from the next query on it shares.
-				if (watching.way.type === 'held' && watching.way.place.number === undefined) this.#share(watching);
+				// The address failed, and the one that answered had no room: from the next query on it is polled.
+				if (watching.way.type === 'held' && watching.way.place.number === undefined) this.#poll(watching);
 				observer.answered(instances, meta);
 			},
 			failed: (error) => {
@@ -128,13 +123,13 @@ export class ServiceWatches {
 	watchRestores(datacenter: string | undefined): void {
 		const place = datacenter ?? '';
 		if (this.#restores.has(place)) return;
-		const { http, recovery, shared } = this.#options;
+		const { http, recovery, parameters } = this.#options;
 		const restored = (): void => {
 			for (const { query, way, loop } of [...this.#all]) {
 				if (query.datacenter === datacenter && way.type === 'held') loop?.reread();
 			}
 		};
-		this.#restores.set(place, new RestoreWatch({ http, recovery, parameters: shared(datacenter), restored }));
+		this.#restores.set(place, new RestoreWatch({ http, recovery, parameters: parameters(datacenter), restored }));
 	}
 
 	/** Ends all of them. */
@@ -146,8 +141,8 @@ export class ServiceWatches {
 			watching.loop?.stop();
 			this.#leave(watching);
 		}
-		for (const shared of this.#shared.values()) shared.stop();
-		for (const one of [this.#all, this.#restores, this.#shared]) one.clear();
+		for (const polled of this.#polled.values()) polled.stop();
+		for (const one of [this.#all, this.#restores, this.#polled]) one.clear();
 	}
 
 	#add(query: ServiceQuery, observer: BackendObserver): Watching {
@@ -161,11 +156,10 @@ export class ServiceWatches {
 			way: { type: 'none' },
 			loop: undefined,
 			usedAtMs: nowMs,
-			isKnown: false,
 			instances: undefined,
 		};
 		this.#all.add(watching);
-		if (place === undefined) this.#share(watching);
+		if (place === undefined) this.#poll(watching);
 		else this.#holdAt(watching, place);
 		return watching;
 	}
@@ -181,7 +175,7 @@ export class ServiceWatches {
 	#takeFromUnused(): HeldPlace | undefined {
 		const oldest = first(this.#held, (one, other) => one.usedAtMs < other.usedAtMs);
 		if (oldest === undefined || this.#options.http.clock.now() - oldest.usedAtMs < UNUSED_MS) return undefined;
-		this.#share(oldest);
+		this.#poll(oldest);
 		oldest.loop?.reread();
 		return this.#options.http.takePlace();
 	}
@@ -199,48 +193,46 @@ export class ServiceWatches {
 	}
 
 	/** Its query is not held any more. Where one is on its way it has to be ended by the caller. */
-	#share(watching: Watching): void {
+	#poll(watching: Watching): void {
 		this.#leave(watching);
-		watching.way = this.#wayOfShared(watching);
-		this.#sharing.add(watching);
+		watching.way = this.#wayOfPolled(watching);
+		this.#polling.add(watching);
 	}
 
 	#leave(watching: Watching): void {
 		const { way } = watching;
 		this.#held.delete(watching);
-		this.#sharing.delete(watching);
+		this.#polling.delete(watching);
 		if (way.type === 'held') way.place.release();
-		if (way.type === 'shared') way.query.leave();
+		if (way.type === 'polled') way.service.leave();
 	}
 
-	#wayOfShared(watching: Watching): Way {
+	#wayOfPolled(watching: Watching): Way {
 		const { query, observer, fetch } = watching;
 		this.#arm();
 		const confirmed = (meta: AnswerMeta): void => {
 			if (watching.instances !== undefined) observer.answered(watching.instances, meta);
 		};
-		const { service, peer } = query;
-		const probe = this.#options.probe(query);
 		const endIfUnread = (): boolean => observer.endIfUnread?.() ?? false;
-		const isKnown = (): boolean => watching.isKnown;
-		const source = { service, isTold: peer === undefined, fetch, probe, isKnown, endIfUnread, confirmed };
-		return { type: 'shared', query: this.#sharedOf(query.datacenter).join(source) };
+		const isInCatalog = query.peer === undefined;
+		const source = { isInCatalog, fetch, known: () => watching.instances, endIfUnread, confirmed };
+		return { type: 'polled', service: this.#polledOf(query.datacenter).join(source) };
 	}
 
-	#sharedOf(datacenter: string | undefined): SharedWatch {
-		const known = this.#shared.get(datacenter ?? '');
+	#polledOf(datacenter: string | undefined): PolledServices {
+		const known = this.#polled.get(datacenter ?? '');
 		if (known !== undefined) return known;
-		const { http, recovery, shared } = this.#options;
-		const watch = new SharedWatch({ http, recovery, parameters: shared(datacenter), budget: this.#budget });
-		this.#shared.set(datacenter ?? '', watch);
-		return watch;
+		const { http, recovery, parameters } = this.#options;
+		const polled = new PolledServices({ http, recovery, parameters: parameters(datacenter), budget: this.#budget });
+		this.#polled.set(datacenter ?? '', polled);
+		return polled;
 	}
 
 	#dropUnused(): void {
-		for (const [place, shared] of this.#shared) {
-			if (shared.size > 0) continue;
-			shared.stop();
-			this.#shared.delete(place);
+		for (const [place, polled] of this.#polled) {
+			if (polled.size > 0) continue;
+			polled.stop();
+			this.#polled.delete(place);
 		}
 		for (const [place, restore] of this.#restores) {
 			if (isSomeIn(this.#all, place)) continue;
@@ -249,45 +241,45 @@ export class ServiceWatches {
 		}
 	}
 
-	/** While some share, it is looked each second whether there is room for them, and always whether there is too little. */
+	/** While some are polled, it is looked each second whether there is room for them, and always whether there is too little. */
 	#arm(): void {
 		if (this.#timer !== undefined) return;
 		this.#timer = this.#options.http.clock.setTimeout(() => {
 			this.#timer = undefined;
 			this.#giveRoom(MOVES_MAX);
-			this.#tellMode();
-			if (this.#shared.size > 0) this.#arm();
+			this.#reportMode();
+			if (this.#polled.size > 0) this.#arm();
 		}, LOOK_MS);
 	}
 
-	/** There is room for fewer: those that were asked for longest ago share from now on, until the others have room. */
+	/** There is room for fewer: those that were asked for longest ago are polled from now on, until there is room again. */
 	#giveUp(): void {
 		const { http } = this.#options;
 		const held = [...this.#held].sort((one, other) => one.usedAtMs - other.usedAtMs);
 		for (const watching of held) {
 			const { way, loop } = watching;
 			if (way.type !== 'held' || !http.isOver(way.place)) continue;
-			this.#share(watching);
+			this.#poll(watching);
 			loop?.reread();
 		}
 	}
 
 	#giveRoom(movesMax: number): void {
 		for (let moves = 0; moves < movesMax; moves++) {
-			// Whether there is room is known at once; who is the latest takes a look at all that share.
-			const place = this.#sharing.size > 0 ? this.#options.http.takePlace() : undefined;
+			// Whether there is room is known at once; which is the latest takes a look at all that are polled.
+			const place = this.#polling.size > 0 ? this.#options.http.takePlace() : undefined;
 			if (place === undefined) return;
-			const latest = first(this.#sharing, (one, other) => one.usedAtMs > other.usedAtMs);
+			const latest = first(this.#polling, (one, other) => one.usedAtMs > other.usedAtMs);
 			if (latest !== undefined) this.#hold(latest, place);
 		}
 	}
 
-	#tellMode(): void {
-		const sharing = this.#sharing.size;
-		const mode = sharing > 0 ? 'shared' : 'each';
+	#reportMode(): void {
+		const polled = this.#polling.size;
+		const mode = polled > 0 ? 'polled' : 'each';
 		if (mode === this.#mode) return;
 		this.#mode = mode;
-		this.#options.onEvent?.({ type: 'watch-mode', mode, watches: this.#all.size, sharing });
+		this.#options.onEvent?.({ type: 'watch-mode', mode, watches: this.#all.size, polled });
 	}
 }
 

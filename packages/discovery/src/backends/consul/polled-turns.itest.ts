@@ -1,14 +1,14 @@
 import { FakeClock, startFakeConsul, waitFor } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
-import { names, watchAll } from '../../../test/shared-site.ts';
+import { names, watchAll } from '../../../test/polled-site.ts';
 import { watchedMany } from '../../../test/watched-many.ts';
 
 it('one that asks anew without end, and takes all queries that are allowed, keeps no change from the others', async () => {
 	const clock = new FakeClock();
 	await using fake = await startFakeConsul({ hasOwnIndexes: true });
 	for (const name of names(4)) fake.set(name, [{ id: name, checks: [] }]);
-	await using one = watchedMany([fake.url], { heldMax: 1, clock, sharedQueriesPerMinuteMax: 120 });
+	await using one = watchedMany([fake.url], { heldMax: 1, clock, pollsPerMinuteMax: 120 });
 	const all = await watchAll(one, 4);
 	let again = one.watch({ service: 's1', tags: ['any'] });
 	const askAnew = async (times: number): Promise<void> => {

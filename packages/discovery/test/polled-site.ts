@@ -4,7 +4,6 @@ import {
 	type FakeConsul,
 	type FakeConsulInstance,
 	type FakeConsulOptions,
-	type FakeConsulRequest,
 	startFakeConsul,
 	waitFor,
 } from '@spock/testkit';
@@ -14,9 +13,8 @@ import { type WatchedMany, type WatchedQuestion, watchedMany } from './watched-m
 export const names = (count: number): string[] => Array.from({ length: count }, (_, number) => `s${number}`);
 export const paths = (fake: FakeConsul): string[] => fake.requests.map(({ path }) => path);
 
-/** Asks for the index of a service alone. */
-export const isLook = ({ path, query }: FakeConsulRequest): boolean =>
-	path.startsWith('/v1/health/service/') && query.get('filter') === 'Service.ID == ""';
+/** Queries for the index of the catalog of a datacenter, which are held while a service of it is polled. */
+export const INDEX_QUERIES = 3;
 
 export async function watchAll(one: WatchedMany, count: number): Promise<Map<string, WatchedQuestion>> {
 	const all = new Map(names(count).map((name) => [name, one.watch(name)]));
@@ -40,49 +38,44 @@ export function setAll(fake: FakeConsul, count: number, checks: FakeConsulInstan
 
 /** Services that were asked for from this request on, in their order. */
 export function servicesAsked(fake: FakeConsul, from = 0): string[] {
-	return servicesOf(fake.requests.slice(from));
-}
-
-/** The same without those whose index alone was asked for. */
-export function servicesRead(fake: FakeConsul, from: number): string[] {
-	return servicesOf(fake.requests.slice(from).filter((request) => !isLook(request)));
-}
-
-function servicesOf(requests: readonly FakeConsulRequest[]): string[] {
 	const start = '/v1/health/service/';
-	return requests.filter(({ path }) => path.startsWith(start)).map(({ path }) => path.slice(start.length));
+	return fake.requests
+		.slice(from)
+		.filter(({ path }) => path.startsWith(start))
+		.map(({ path }) => path.slice(start.length));
 }
 
 /** A Consul whose services are watched by one backend on a fake clock, all at rest. */
-export interface SharedSite extends AsyncDisposable {
+export interface PolledSite extends AsyncDisposable {
 	readonly clock: FakeClock;
 	readonly fake: FakeConsul;
+	readonly one: WatchedMany;
 	readonly all: ReadonlyMap<string, WatchedQuestion>;
 	/** The newest answer to the question for this service. */
 	answer(name: string): readonly ServiceInstance[] | undefined;
 }
 
-/** Options of {@link sharedSite}. */
-export interface SharedSiteOptions {
+/** Options of {@link polledSite}. */
+export interface PolledSiteOptions {
 	readonly consul?: FakeConsulOptions;
-	/** What Consul has before anybody asks. Default: one healthy instance of each service, without checks. */
+	/** What Consul has at first. Default: one healthy instance of each service, without checks. */
 	readonly before?: (fake: FakeConsul) => void;
 	readonly random?: () => number;
 }
 
-/** So many services, `s0` and on. Only the first has a query of its own; the others share a watch. */
-export async function sharedSite(
+/** So many services, `s0` and on. Only the first has a query of its own; the others are polled. */
+export async function polledSite(
 	count: number,
-	{ consul = { hasOwnIndexes: true }, before = (fake) => setAll(fake, count), random }: SharedSiteOptions = {},
-): Promise<SharedSite> {
+	{ consul = { hasOwnIndexes: true }, before = (fake) => setAll(fake, count), random }: PolledSiteOptions = {},
+): Promise<PolledSite> {
 	const clock = new FakeClock();
 	const fake = await startFakeConsul(consul);
 	before(fake);
 	const one = watchedMany([fake.url], { heldMax: 1, clock, ...(random && { random }) });
 	const all = await watchAll(one, count);
-	await atRest(fake, clock, 3);
+	await atRest(fake, clock, 1 + INDEX_QUERIES);
 	return {
-		...{ clock, fake, all },
+		...{ clock, fake, one, all },
 		answer: (name) => all.get(name)?.answers.at(-1),
 		[Symbol.asyncDispose]: async () => {
 			await one[Symbol.asyncDispose]();

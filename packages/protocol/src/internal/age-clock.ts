@@ -6,7 +6,7 @@ const TICK_MS = 500;
 /** A tick that comes later than this was not merely late: the process stood still. Also how far the wall clock may run ahead in a tick. */
 const LATE_MS = 250;
 /** After a standstill of this length, what is known is not called live until it was asked for again. */
-export const STANDSTILL_MS = 2000;
+export const STANDSTILL_MS = 3000;
 
 /** Longest time on the way of an answer of an older sidecar; a greater difference is one of the clocks. */
 const TRANSIT_MS_MAX = 2000;

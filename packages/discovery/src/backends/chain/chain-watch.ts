@@ -184,11 +184,11 @@ export class ChainWatch implements BackendWatch {
 			return;
 		}
 		// It may have arrived long before this member was chosen.
-		const [instances, { ageMs, ...meta } = { ageMs: 0 }] = choice.answer;
+		const [instances, meta = { ageMs: 0 }] = choice.answer;
+		const { ageMs, vouchedAgeMs, isUnconfirmed } = meta;
 		const waitedMs = ageClockOf(clock).now() - answeredAtMs;
 		// A member whose last answer was live has vouched for it since.
-		const isAged = meta.isUnconfirmed === true && meta.vouchedAgeMs !== undefined;
-		const vouched = isAged && { vouchedAgeMs: meta.vouchedAgeMs + waitedMs };
+		const vouched = isUnconfirmed && vouchedAgeMs !== undefined && { vouchedAgeMs: vouchedAgeMs + waitedMs };
 		observer.answered(instances, { ...meta, ageMs: ageMs + waitedMs, ...vouched });
 	}
 }

@@ -8,7 +8,6 @@ import {
 	systemClock,
 } from '@spock/protocol/internal';
 
-import type { AnswerMeta } from '../../../foundation/backend.ts';
 import type { FetchAnswer } from '../../../watch/watch-loop.ts';
 import { ConsulToken, TokenReplacement } from '../auth/consul-token.ts';
 import { isPassed } from '../client/consul-call.ts';
@@ -24,9 +23,12 @@ import {
 import { probeLeader } from '../client/consul-probe.ts';
 import { type AddressAsk, AddressCalls, datacenterIn } from './address-calls.ts';
 import { AddressChoice } from './address-choice.ts';
+import { agedMeta } from './aged-meta.ts';
 import { AgentLimits } from './agent-limits.ts';
 import { ConsulHealth } from './consul-health.ts';
 import { type HeldPlace, HeldRoom, socketsMax } from './held-room.ts';
+
+export { LIVE_AGE_MS_MAX } from './aged-meta.ts';
 
 /** A deadline for calls that do not block. */
 const CALL_MS = 10_000;
@@ -38,8 +40,6 @@ const WAIT_SLACK_MS = 2000;
  * live, and nobody has confirmed it.
  */
 const FURTHER_MS = 2000;
-/** What was confirmed longer ago than this when it came is not called live. */
-export const LIVE_AGE_MS_MAX = 10_000;
 /** How long after a refusal for want of room a call is made once more: those who hold too much have given something up by then. */
 const ROOM_MS = 200;
 
@@ -241,7 +241,7 @@ export class ConsulHttp {
 			const sentAtMs = isHeld ? Math.max(askedAtMs, ages.sentAtMs()) : askedAtMs;
 			const full = {
 				...answer,
-				meta: this.#metaOf(answer, readAtMs - sentAtMs, this.#calls.isTimely(number, datacenter)),
+				meta: agedMeta(answer.meta, readAtMs - sentAtMs, this.#calls.isTimely(number, datacenter)),
 			};
 			return isEarly && answer.index <= index ? { ...full, isAbandoned: true } : full;
 		};
@@ -251,16 +251,6 @@ export class ConsulHttp {
 				if ((reason as SpockError).details?.['isQuietEnd'] === true) return query(0, signal, true);
 				throw reason;
 			});
-	}
-
-	/** An answer is as old as the call for it, and what an address that is late has held says nothing of how old it is. */
-	#metaOf({ meta }: FetchAnswer<unknown>, tookMs: number, isTimely: boolean): AnswerMeta {
-		const ageMs = (meta?.ageMs ?? 0) + tookMs;
-		return {
-			...meta,
-			ageMs,
-			...((!isTimely || ageMs > LIVE_AGE_MS_MAX) && { isUnconfirmed: true }),
-		};
 	}
 
 	/** The parameters that say where to look: datacenter, namespace, partition. */

@@ -15,6 +15,8 @@ export interface CallTerms<T> {
 	readonly answered: (value: T) => void;
 	/** Codes that it may reject with. */
 	readonly mayFail: (code: ErrorCode, error: SpockError) => boolean;
+	/** Notified of the error of a lookup, and when it was made. Default: it is no lookup, or may fail early. */
+	readonly failed?: (error: SpockError, startedMs: number) => void;
 }
 
 interface OpenCall {
@@ -41,7 +43,7 @@ export class CallBook {
 	}
 
 	/** Makes a call and looks at what comes of it. */
-	call<T>({ what, timeoutMs, answered, mayFail }: CallTerms<T>, make: () => Promise<T>): void {
+	call<T>({ what, timeoutMs, answered, mayFail, failed }: CallTerms<T>, make: () => Promise<T>): void {
 		const world = this.#world;
 		world.counts.calls++;
 		const call: OpenCall = {
@@ -58,6 +60,7 @@ export class CallBook {
 			},
 			(error: unknown) => {
 				this.#settled(call);
+				if (SpockError.is(error)) failed?.(error, call.startedMs);
 				if (SpockError.is(error) && mayFail(error.code, error)) return;
 				world.fail(
 					'errors are those that may come',

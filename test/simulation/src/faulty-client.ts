@@ -1,7 +1,7 @@
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 import type { Diplomat } from '@spock/client';
-import type { ServiceAddress } from '@spock/protocol';
+import { type ServiceAddress, SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
 type ClientFault = (diplomat: Diplomat, clock: Clock) => Diplomat;
@@ -20,6 +20,15 @@ export const callsStaleLive: ClientFault = (diplomat) =>
 		pick: (...args) => {
 			const { stale: _stale, ...address } = diplomat.pick(...args) ?? {};
 			return 'host' in address ? (address as ServiceAddress) : undefined;
+		},
+	});
+
+/** A lookup that nothing is known for is not waited for. */
+export const failsFirstLookups: ClientFault = (diplomat) =>
+	replacing(diplomat, {
+		getService: async (service, ...more) => {
+			if (diplomat.pick(service) !== undefined) return diplomat.getService(service, ...more);
+			throw new SpockError('UNAVAILABLE', 'nothing is known yet');
 		},
 	});
 

@@ -2,6 +2,7 @@ import type { GetServiceOptions, LookupOptions } from '@spock/client';
 import type { ServiceQuery } from '@spock/protocol';
 
 import type { AnswerContext } from './answer-checks.ts';
+import type { CallTerms } from './call-book.ts';
 import { anyQuery, anySignal, hostileQuery, nameOrQuery } from './chances.ts';
 import { mayFail } from './expected-error.ts';
 import { questionName } from './question-name.ts';
@@ -45,6 +46,7 @@ export class LookupWork {
 				what: `getService ${questionName(query)} ${JSON.stringify({ ...asked, signal: undefined })}`,
 				timeoutMs,
 				answered: (address) => checks.address(query, address, this.#context(asked)),
+				...this.#waits('getService', asked, timeoutMs),
 				mayFail: (code) =>
 					code === 'NO_SUCH_SERVICE' || code === 'NO_HEALTHY_INSTANCE'
 						? this.#nobody(query)
@@ -72,6 +74,7 @@ export class LookupWork {
 				what: `getInstances ${questionName(query)} ${JSON.stringify({ ...asked, signal: undefined })}`,
 				timeoutMs,
 				answered: (snapshot) => checks.snapshot(query, snapshot, this.#context(asked)),
+				...this.#waits('getInstances', asked, timeoutMs),
 				mayFail: (code) => mayFail(this.#client, code, isAborted),
 			},
 			() => diplomat.getInstances(query, asked),
@@ -165,6 +168,7 @@ export class LookupWork {
 					client.checks.address(query, address, this.#here());
 					if (client.options.lookups === 'local') client.knows(query);
 				},
+				...this.#waits('a plain getService', {}, timeoutMs),
 				mayFail: (code) => {
 					if (code === 'NO_SUCH_SERVICE' || code === 'NO_HEALTHY_INSTANCE') return this.#nobody(query);
 					if (isKnown && code !== 'CLOSED') {
@@ -188,6 +192,7 @@ export class LookupWork {
 					client.checks.key(key, snapshot, asked.fresh === true ? { isConnected: true } : this.#here());
 					if (client.options.lookups === 'local' && asked.fresh !== true) client.knownKeys.add(key);
 				},
+				...this.#waits('getKey', asked, client.options.timeoutMs),
 				mayFail: (code) => {
 					if (isKnown && code !== 'CLOSED')
 						client.world.fail('a known lookup goes on', `the key ${key} was read, and now it is ${code}`);
@@ -196,6 +201,18 @@ export class LookupWork {
 			},
 			() => client.diplomat.getKey(key, asked),
 		);
+	}
+
+	/** Of a lookup that fails it is looked at whether it could have been answered. */
+	#waits(
+		what: string,
+		{ maxAgeMs, signal }: LookupOptions,
+		timeoutMs: number,
+	): Partial<Pick<CallTerms<never>, 'failed'>> {
+		const client = this.#client;
+		// What is held back, or older than wanted, is well and refused.
+		if (maxAgeMs !== undefined || signal !== undefined || client.options.whileDisconnected === 'fail') return {};
+		return { failed: (error, startedMs) => client.waitedFor.failed(what, error, startedMs, timeoutMs) };
 	}
 
 	/** What is known of an answer from this process: over the wire it may have come as the connection ended. */

@@ -1,5 +1,12 @@
 import { EVENT_PLANTS } from './events/event-plants.ts';
-import { answersLate, callsStaleLive, forgetsWhenLost, reportsEndsTwice, reportsFailures } from './faulty-client.ts';
+import {
+	answersLate,
+	callsStaleLive,
+	failsFirstLookups,
+	forgetsWhenLost,
+	reportsEndsTwice,
+	reportsFailures,
+} from './faulty-client.ts';
 import {
 	firesLate,
 	neverClears,
@@ -103,6 +110,9 @@ export const PLANTS: readonly Plant[] = [
 	}),
 	row('an app gives up what is known when it has no connection', 'a known lookup goes on', 4, {
 		diplomat: forgetsWhenLost,
+	}),
+	row('an app does not wait for what it does not know', 'what may be answered is waited for', 3, {
+		diplomat: failsFirstLookups,
 	}),
 	row('an app takes an answer from before for a live one', 'ages are true', 1, { diplomat: callsStaleLive }),
 	row('an app has its answers late', 'settles once and in time', 1, { diplomat: answersLate(LATE_MS) }),

@@ -17,6 +17,9 @@ const LAST_MS = 4000;
 /** How long an app that has lost its connection may take to come back, in milliseconds. */
 export const RECONNECT_GRACE_MS = 8000;
 
+/** A link that takes longer than this is not well, in milliseconds. */
+const SLOW_MS = 50;
+
 /** Until every socket was looked at again, in milliseconds. */
 export const TURN_MS = 0.05;
 
@@ -108,6 +111,25 @@ export class SidecarHost {
 	get askedProcess(): string {
 		const { backend } = this.#current ?? {};
 		return (backend instanceof UpstreamBackend && backend.path[0]?.instance) || '';
+	}
+
+	/** Sidecars between an app of this host and the registry. */
+	get hops(): number {
+		return this.#asked === undefined ? 1 : this.#asked.host.hops + 1;
+	}
+
+	/** Names the processes that serve here and behind this one while all of them do, and can reach the next; undefined while one does not. */
+	get way(): string | undefined {
+		const { process, endsByMs = 0, backend } = this.#current ?? {};
+		const isServing = process?.isAlive === true && !process.isStopped && endsByMs === Number.POSITIVE_INFINITY;
+		const { latencyMsMax, isHeld } = this.#world.network.quality(this.address);
+		if (!isServing || isHeld || latencyMsMax > SLOW_MS) return undefined;
+		const own = `${process.id}/${process.stoppedMs}`;
+		if (this.#asked === undefined) return own;
+		const { host, cable } = this.#asked;
+		const behind = host.way;
+		if (cable.isCut || behind === undefined || backend?.status().state !== 'up') return undefined;
+		return `${own} ${this.askedProcess} ${behind}`;
 	}
 
 	/** Processes that have not ended. */

@@ -5,10 +5,12 @@ import { AnswerChecks } from './answer-checks.ts';
 import type { Cable } from './cable.ts';
 import { CallBook } from './call-book.ts';
 import { GoawayWatch } from './goaway-watch.ts';
+import { PathWatch } from './path-watch.ts';
 import { questionName } from './question-name.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SidecarHost } from './sidecar-host.ts';
 import type { SimProcess } from './sim-process.ts';
+import { WaitedFor } from './waited-for.ts';
 import type { WorldContext } from './world-context.ts';
 
 /** A silent peer is found by the second ping that it misses. */
@@ -65,6 +67,9 @@ export class SimClient {
 	readonly checks: AnswerChecks;
 	readonly book: CallBook;
 	readonly wire: GoawayWatch;
+	/** Its lookups that failed. */
+	readonly waitedFor: WaitedFor;
+	readonly #path: PathWatch;
 	/** Of its machine, if that is another one than its sidecar's. */
 	readonly cable: Cable | undefined;
 	/** Queries of which a plain lookup has succeeded: they go on succeeding. */
@@ -95,6 +100,8 @@ export class SimClient {
 		this.random = world.random.fork();
 		this.checks = new AnswerChecks(world, [host.log], options.heartbeatMs, host.silenceMs);
 		this.book = new CallBook(world, this.process);
+		this.#path = new PathWatch(world, { host, app: () => this.#way });
+		this.waitedFor = new WaitedFor(world, this.process, this.#path, host.hops);
 		const { retryDelayMsMax = 1000 } = options;
 		this.wire = new GoawayWatch(world, this.process, retryDelayMsMax, () => this.isEnding || !this.isConnected);
 		const diplomat = createDiplomat({
@@ -127,6 +134,12 @@ export class SimClient {
 		return state === 'ready' || state === 'draining';
 	}
 
+	/** What a call of it goes by; undefined while it has no connection, or stands still. */
+	get #way(): string | undefined {
+		const isUp = this.isConnected && !this.isEnding && !this.process.isStopped && this.cable?.isCut !== true;
+		return isUp ? `${this.wire.dials}/${this.process.stoppedMs}` : undefined;
+	}
+
 	watch(query: ServiceQuery): void {
 		this.watchers.add(new Watcher(this, query));
 	}
@@ -155,6 +168,8 @@ export class SimClient {
 	audit(): void {
 		if (!this.process.isAlive) return;
 		this.book.audit();
+		this.#path.look();
+		if (!this.isEnding) this.waitedFor.audit();
 		const { inFlight, waiting, protocolFaults, lastError } = this.diplomat.status();
 		const { inFlightMax, waitingMax } = this.options;
 		if (inFlight > inFlightMax * 2 || waiting > waitingMax) {

@@ -28,6 +28,8 @@ export interface RegistryShape {
 	readonly metaLength: number;
 }
 
+/** As long as an asker waits for an answer, in milliseconds. */
+const HUNG_MS = 13_000;
 const TAGS = ['blue', 'green', 'canary'];
 /** Entries as a registry takes them from anybody: a port that there is not, a host that ends a header, numbers for texts. */
 const BROKEN_ENTRIES: readonly Record<string, unknown>[] = [
@@ -41,6 +43,9 @@ const BROKEN_ENTRIES: readonly Record<string, unknown>[] = [
 /** The registry of one world, and the whole truth about it. */
 export class SimRegistry {
 	mode: RegistryMode = 'well';
+	/** How often it has changed. */
+	modeTurns = 0;
+	#hungUntilMs = Number.NEGATIVE_INFINITY;
 	/** How long a way takes, in milliseconds. */
 	latencyMsMin = 0.2;
 	latencyMsMax = 4;
@@ -153,8 +158,15 @@ export class SimRegistry {
 		}
 	}
 
+	/** A query that was sent while it hung may hang still: it ends by its own deadline alone. */
+	get hasHungLately(): boolean {
+		return this.mode === 'hangs' || this.#scheduler.nowMs < this.#hungUntilMs;
+	}
+
 	setMode(mode: RegistryMode): void {
+		if (this.mode === 'hangs') this.#hungUntilMs = this.#scheduler.nowMs + HUNG_MS;
 		this.mode = mode;
+		this.modeTurns++;
 		this.modesSeen.add(mode);
 		for (const item of [...this.services.values(), ...this.keys.values()]) item.wake();
 	}

@@ -10,6 +10,11 @@ export const INVARIANTS = [
 	'ages are true',
 	/** After one success a lookup fails only where the registry said that the service is empty. */
 	'a known lookup goes on',
+	/**
+	 * A lookup without a greatest age fails only with an answer, such as a denial, if within four fifths of its time everything between the
+	 * app and the registry was well for 3 s without a break, and for 0.75 s more with each sidecar behind the first.
+	 */
+	'what may be answered is waited for',
 	/** No instance of a service whose calls never failed is ejected. */
 	'failures stay with whom they are of',
 	/** After a calm every client has the newest version, live. */

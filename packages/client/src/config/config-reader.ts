@@ -1,4 +1,5 @@
 import { type KeyEntry, SpockError } from '@spock/protocol';
+import { isError } from '@spock/protocol/internal';
 
 /** The configuration read from a snapshot of keys. */
 export interface ConfigReading<V> {
@@ -146,7 +147,7 @@ class ParsedKeys<T> {
 			parsed.error = undefined;
 			return 'changed';
 		} catch (cause) {
-			const reason = cause instanceof Error ? cause.message : String(cause);
+			const reason = isError(cause) ? cause.message : String(cause);
 			const message = `the value of ${JSON.stringify(key)} is invalid: ${reason}`;
 			parsed.error = new SpockError('BAD_VALUE', message, { details: { key }, cause });
 			return parsed.error;

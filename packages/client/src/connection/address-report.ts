@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { SpockError } from '@spock/protocol';
+import { isError } from '@spock/protocol/internal';
 import { DENIED_BY_NODE, formatAddress, lstatOf, type SocketAddress, UNTRUSTED_DIRECTORY } from '@spock/protocol/node';
 
 /** How deep causes are followed: an error may be its own cause. */
@@ -97,7 +98,7 @@ function explain(
 }
 
 function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
+	return isError(error) ? error.message : String(error);
 }
 
 /** The code of a failed TLS handshake, or of a certificate that is not trusted. */
@@ -123,7 +124,7 @@ export function errnoOf(error: unknown): string | undefined {
 /** The error and what led to it, outermost first. */
 function* causes(error: unknown): Iterable<NodeJS.ErrnoException> {
 	let current = error;
-	for (let depth = 0; current instanceof Error && depth < CAUSES_MAX; depth++) {
+	for (let depth = 0; isError(current) && depth < CAUSES_MAX; depth++) {
 		yield current;
 		current = current.cause;
 	}

@@ -1,5 +1,6 @@
 import type { CallOutcome } from '@spock/balancer';
 import { type ServiceAddress, type ServiceQuery, SpockError } from '@spock/protocol';
+import { isError } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
 /** How deep causes are followed: an error may be its own cause. */
@@ -62,7 +63,7 @@ export function outcomeOf(error: unknown): CallOutcome {
 /** True for an error after which another instance may do better: it was not reached, hung up, or took too long. */
 export function isConnectionError(error: unknown): boolean {
 	return causes(error).some((one) => {
-		if (one instanceof Error && SpockError.is(one)) return one.retryable;
+		if (isError(one) && SpockError.is(one)) return one.retryable;
 		return CONNECTION_CODES.has(one.code) || one.name === 'TimeoutError';
 	});
 }
@@ -85,8 +86,8 @@ export function serviceError({ service }: ServiceQuery, error: unknown): SpockEr
 export function instanceError({ service }: ServiceQuery, address: ServiceAddress, cause: unknown): SpockError {
 	const { instance, host, port } = address;
 	// `fetch failed` is what fetch says; why stands in the innermost cause.
-	const innermost = causes(cause).findLast((one) => one instanceof Error && one.message !== '');
-	const why = innermost instanceof Error ? innermost.message : String(cause);
+	const innermost = causes(cause).findLast((one) => isError(one) && one.message !== '');
+	const why = isError(innermost) ? innermost.message : String(cause);
 	const place = `the instance ${JSON.stringify(instance)} (${formatAddress({ host, port })}) of ${JSON.stringify(service)}`;
 	return new SpockError('UNAVAILABLE', `${place}: ${why}`, { cause, details: { service, instance, host, port } });
 }

@@ -7,7 +7,7 @@ import {
 	type SourceWatch,
 	SpockError,
 } from '@spock/protocol';
-
+import { isError } from '@spock/protocol/internal';
 import type { SidecarConnection } from '../connection/sidecar-connection.ts';
 import { closedError } from '../foundation/errors.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
@@ -116,7 +116,7 @@ export class Fallback implements StandIn<ServiceQuery, ServiceSnapshot> {
 			return checkSource(typeof this.#make === 'function' ? this.#make() : this.#make);
 		} catch (cause) {
 			if (SpockError.is(cause)) throw cause;
-			const reason = cause instanceof Error ? cause.message : String(cause);
+			const reason = isError(cause) ? cause.message : String(cause);
 			throw new SpockError('UNAVAILABLE', `fallback() failed: ${reason}`, { cause });
 		}
 	}

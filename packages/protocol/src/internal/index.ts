@@ -29,6 +29,7 @@ export {
 	systemClock,
 	type TimerHandle,
 } from './clock.ts';
+export { isError } from './is-error.ts';
 export { type Cell, type MachineTable, printMachine, type Step, step } from './machine.ts';
 export {
 	booleanOption,

@@ -1,4 +1,5 @@
 import { type EventData, SpockError } from '@spock/protocol';
+import { isError } from '@spock/protocol/internal';
 
 /** A validator in the form of https://standardschema.dev, as Zod, Valibot and ArkType make them. It must answer at once. */
 export interface EventSchema<T = unknown> {
@@ -82,7 +83,7 @@ function upgrade(stream: string, payload: EventPayload, upgrades: EventUpgrades)
 }
 
 function badValue(stream: string, what: string, cause: unknown): SpockError {
-	const reason = cause instanceof Error ? cause.message : String(cause);
+	const reason = isError(cause) ? cause.message : String(cause);
 	return new SpockError('BAD_VALUE', `${what}: ${reason}`, { details: { stream }, cause });
 }
 

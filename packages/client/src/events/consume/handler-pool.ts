@@ -1,5 +1,5 @@
 import { type DeliveredEvent, SpockError } from '@spock/protocol';
-import { durationMsOption, inNeutralContext, offAbort, onAbort } from '@spock/protocol/internal';
+import { durationMsOption, inNeutralContext, isError, offAbort, onAbort } from '@spock/protocol/internal';
 
 import { closedError } from '../../foundation/errors.ts';
 import { DeadlineTimer, OneTimer } from '../../foundation/timers.ts';
@@ -210,7 +210,7 @@ export class HandlerPool<T> implements ConsumerSink, RunningConsumer {
 		const { attempts } = this.#options.open;
 		const number = delivery.delivered.delivery;
 		if (attempts > 0 && number >= attempts) {
-			const reason = error instanceof Error ? error.message : String(error);
+			const reason = isError(error) ? error.message : String(error);
 			this.#consumer.settle(delivery, termination(reason));
 			return;
 		}

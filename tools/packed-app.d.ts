@@ -1,5 +1,3 @@
-/** Packs each package that is published into a directory; returns the paths of the archives. */
-export function packAll(directory: string): string[];
 /** Installs archives, and these dependencies, into the directory of an app. Returns the manifest that it has written. */
 export function installPacked(
 	app: string,

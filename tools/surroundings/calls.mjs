@@ -21,8 +21,10 @@ const CALLS = {
 		const fetch = createFetch({ diplomat });
 		const response = await fetch('http://web.spock/');
 		const drink = await response.text();
+		// Errors of Node are not those of the context of a test.
+		const { cause } = await fetch('http://gone.spock/').catch((error) => error);
 		await fetch.close();
-		return drink;
+		return cause?.service === 'gone' ? drink : `an error without the service: ${cause?.message}`;
 	},
 	async http(diplomat) {
 		const { createAgent } = await import('@spock/http');

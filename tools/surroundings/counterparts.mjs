@@ -6,7 +6,8 @@ import { createServer } from 'node:net';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 
 const HOST = '127.0.0.1';
-const ports = {};
+/** Nothing listens at the port of `gone`. */
+const ports = { gone: 1 };
 
 async function listen(name, server) {
 	server.listen(0, HOST);

@@ -13,7 +13,7 @@ import {
 	trace,
 } from '@opentelemetry/api';
 import type { TraceContext } from '@spock/protocol';
-
+import { isError } from '@spock/protocol/internal';
 import type {
 	EventEmittedMessage,
 	EventHandleEndMessage,
@@ -67,7 +67,7 @@ export function reportEvents({ tracer, traceOf }: EventSpansOptions): () => void
 		if (span === undefined) return;
 		open.delete(run);
 		if (error !== undefined) {
-			const cause: Error & { readonly code?: unknown } = error instanceof Error ? error : new Error(String(error));
+			const cause: Error & { readonly code?: unknown } = isError(error) ? error : new Error(String(error));
 			const { code, name, message } = cause;
 			span.setAttribute('error.type', typeof code === 'string' ? code : name);
 			span.setStatus({ code: SpanStatusCode.ERROR, message });

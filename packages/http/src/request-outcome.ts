@@ -123,7 +123,7 @@ export class RequestOutcome {
 		this.#blameIfFailed();
 		const lease = this.#lease;
 		if (lease === undefined || this.#destroyed !== undefined) return;
-		if (!(error instanceof Error) || error.cause !== undefined || !Object.isExtensible(error)) return;
+		if (!isError(error) || error.cause !== undefined || !Object.isExtensible(error)) return;
 		const { code } = error as NodeJS.ErrnoException;
 		const { failed } = this;
 		if (failed !== undefined && this.#request.reusedSocket) resets.set(failed, (resets.get(failed) ?? 0) + 1);

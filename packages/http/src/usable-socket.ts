@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-import { type Clock, clearImmediate, setImmediate } from '@spock/protocol/internal';
+import { type Clock, clearImmediate, isError, setImmediate } from '@spock/protocol/internal';
 
 /** How a socket is waited for. */
 export interface UsableSocketOptions {
@@ -90,7 +90,7 @@ function closedError(): Error {
  * code is OpenSSL's: the first bytes of an answer in plain text are read as the version of a record.
  */
 export function nameMissingTls(problem: unknown): unknown {
-	if (!(problem instanceof Error)) return problem;
+	if (!isError(problem)) return problem;
 	const { code, message } = problem as NodeJS.ErrnoException;
 	if (code !== 'ERR_SSL_WRONG_VERSION_NUMBER') return problem;
 	const said = `it does not speak TLS on this port; use http, or its TLS port (${message.trim()})`;

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '@spock/protocol/internal';
+import { type Clock, isError, systemClock } from '@spock/protocol/internal';
 
 import { Agents, type DispatcherOptions } from './agents.ts';
 import { type AnyAgentClass, type AnyDispatcher, fetchHasDispatchers } from './any-undici.ts';
@@ -57,7 +57,7 @@ export function withCallback(
 	end: (error: Error | null) => Promise<void>,
 ): (...given: readonly unknown[]) => Promise<void> | undefined {
 	return (...given) => {
-		const ended = end(given[0] instanceof Error ? given[0] : null);
+		const ended = end(isError(given[0]) ? given[0] : null);
 		const callback = given.find((one) => typeof one === 'function');
 		if (callback === undefined) return ended;
 		void ended.then(

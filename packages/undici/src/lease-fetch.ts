@@ -1,6 +1,6 @@
 import { type KnownServiceQuery, type Lease, SpockError } from '@spock/client';
 import { failedInstances, instanceError, outcomeOf, retry, serviceError } from '@spock/client/integrations';
-import { systemClock } from '@spock/protocol/internal';
+import { isError, systemClock } from '@spock/protocol/internal';
 
 import type { DispatcherOptions } from './agents.ts';
 import { type Origin, Origins } from './origins.ts';
@@ -133,7 +133,7 @@ function isSafe(input: Input, init: RequestInit): boolean {
 
 /** Whether an error, or what led to it, is one of these by its code or its message. */
 function says(error: unknown, what: RegExp): boolean {
-	for (let one = error; one instanceof Error; one = one.cause) {
+	for (let one = error; isError(one); one = one.cause) {
 		if (what.test(String((one as NodeJS.ErrnoException).code)) || what.test(one.message)) return true;
 	}
 	return false;

@@ -1,6 +1,6 @@
 import type { CallOutcome, Diplomat, Lease, ServiceAddress, ServiceQuery } from '@spock/client';
 import { instanceError, outcomeOf } from '@spock/client/integrations';
-import { systemClock } from '@spock/protocol/internal';
+import { isError, systemClock } from '@spock/protocol/internal';
 
 import { announce, listen, withdraw } from './request-events.ts';
 
@@ -143,7 +143,7 @@ export function outcomeOfRequest(error: unknown): CallOutcome {
  * them. What the caller made, such as the reason of an abort, is left alone.
  */
 export function nameInstance(error: unknown, query: ServiceQuery, address: ServiceAddress): void {
-	if (!(error instanceof Error) || error instanceof DOMException || !Object.isExtensible(error)) return;
+	if (!isError(error) || error instanceof DOMException || !Object.isExtensible(error)) return;
 	// One error of a connection ends every request on it.
 	if (Object.hasOwn(error, 'service')) return;
 	const { message, stack } = error;

@@ -1,5 +1,6 @@
 import { createConnection, type OnReadOpts, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { isError } from '@spock/protocol/internal';
 import { assertTrustedAddress, defaultSocketAddress, type SocketAddress, statOf } from '@spock/protocol/node';
 
 /**
@@ -58,7 +59,7 @@ export const socketTransport: Transport = Object.assign(openSocket, { mark: mark
 
 /** A stream that is broken from the start, for a transport that throws. */
 export function failedTransport(error: unknown): Duplex {
-	return new Socket().destroy(error instanceof Error ? error : new Error(String(error)));
+	return new Socket().destroy(isError(error) ? error : new Error(String(error)));
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { CallOutcome } from '@spock/balancer';
 import { type ServiceAddress, type ServiceQuery, SpockError } from '@spock/protocol';
-import { causesOf, messageOf } from '@spock/protocol/internal';
+import { causesOf, isError, messageOf } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
 /** Of node:net, of undici (https://undici.nodejs.org/#/docs/api/Errors), and of ioredis and pg, which give no codes. */
@@ -37,7 +37,7 @@ export function outcomeOf(error: unknown): CallOutcome {
 /** True for an error after which another instance may do better: it was not reached, hung up, or took too long. */
 export function isConnectionError(error: unknown): boolean {
 	return causesOf(error).some((one) => {
-		if (one instanceof Error && SpockError.is(one)) return one.retryable;
+		if (isError(one) && SpockError.is(one)) return one.retryable;
 		return CONNECTION_CODES.has(one.code) || one.name === 'TimeoutError';
 	});
 }

@@ -1,4 +1,4 @@
-import { fakeSnapshot } from '@spock/testkit';
+import { fakeSnapshot, wireError } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { simulate } from '../../test/simulated-client.ts';
@@ -6,7 +6,7 @@ import { simulate } from '../../test/simulated-client.ts';
 async function withBarista(handle?: Parameters<typeof simulate>[1]) {
 	const { diplomat, sidecar } = await simulate({}, handle);
 	sidecar.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));
-	const messageOf = async (service: string | { service: string; datacenter?: string }): Promise<string> =>
+	const messageOf = (service: string | { service: string; datacenter?: string }): Promise<unknown> =>
 		diplomat.getService(service).catch((error: Error) => error.message);
 	return { diplomat, sidecar, messageOf };
 }
@@ -34,8 +34,7 @@ describe('a lookup of a service that does not exist', () => {
 
 	it('is refused as well where the names are not to be had', async () => {
 		const { diplomat, messageOf } = await withBarista({
-			handle: ({ func }) =>
-				func === 'listServices' ? { error: { code: 'ACL_DENIED', message: 'not you', retryable: false } } : undefined,
+			handle: ({ func }) => (func === 'listServices' ? { error: wireError('ACL_DENIED') } : undefined),
 		});
 		expect(await messageOf('barrista')).toBe('no instance of "barrista" is registered');
 		await diplomat.close();

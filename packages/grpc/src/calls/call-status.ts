@@ -1,5 +1,6 @@
 import { InterceptingCall, type Interceptor, status } from '@grpc/grpc-js';
 import type { CallOutcome } from '@spock/client';
+import { isError } from '@spock/protocol/internal';
 
 /**
  * With these the instance did not do its work: it, or the way to it, is at fault. Every other status is an answer that a
@@ -23,7 +24,7 @@ export function callOutcome(code: number): CallOutcome {
 
 /** An error of grpc-js, of whichever copy. */
 export function isServiceError(error: unknown): error is Error & { readonly code: number; readonly details: string } {
-	return error instanceof Error && typeof (error as { code?: unknown }).code === 'number';
+	return isError(error) && typeof (error as { code?: unknown }).code === 'number';
 }
 
 /** With these it is mostly the channel that speaks, and not the service. */

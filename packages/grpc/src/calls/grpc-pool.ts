@@ -9,7 +9,7 @@ import {
 	retry,
 	serviceError,
 } from '@spock/client/integrations';
-import { type Clock, systemClock, type TimerHandle, withAnySignal } from '@spock/protocol/internal';
+import { type Clock, isError, systemClock, type TimerHandle, withAnySignal } from '@spock/protocol/internal';
 import { formatAddress } from '@spock/protocol/node';
 
 import { callOutcome, isServiceError } from './call-status.ts';
@@ -191,7 +191,7 @@ export class GrpcPool<C extends Client> implements AsyncDisposable {
 	}
 
 	#closedError(cause?: unknown): SpockError {
-		if (cause instanceof Error && SpockError.is(cause) && cause.code === 'CLOSED') return cause;
+		if (isError(cause) && SpockError.is(cause) && cause.code === 'CLOSED') return cause;
 		const { service } = this.#options.query;
 		const message = `the pool of ${JSON.stringify(service)} was closed: make another one`;
 		return new SpockError('CLOSED', message, { cause, details: { service } });

@@ -35,6 +35,7 @@ export {
 	type TimerHandle,
 } from './clock.ts';
 export { isFinal } from './final-failure.ts';
+export { isError } from './is-error.ts';
 export { type Cell, type MachineTable, printMachine, type Step, step } from './machine.ts';
 export {
 	booleanOption,

@@ -33,6 +33,7 @@ function hops(count: number) {
 				...{ source, query, observer, clock, verify: undefined },
 				answerIn: ({ instances }) => instances,
 				isConnected: () => true,
+				knowsTime: () => true,
 				process: () => 'one',
 				whyStale: () => 'stale',
 			});

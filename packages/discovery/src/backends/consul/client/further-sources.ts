@@ -39,7 +39,7 @@ export class FurtherSources {
 	#ownMax = DEFAULT_HELD_MAX;
 	/** A connection from the machine's own address was refused. */
 	#isCrowded = false;
-	#isOpen: Promise<boolean> | undefined;
+	#isOpen: Promise<boolean | undefined> | undefined;
 
 	/** `own` is the agent of all other calls. */
 	constructor(place: AgentPlace, own: Agent, clock: Clock) {
@@ -48,10 +48,12 @@ export class FurtherSources {
 		this.#own = own;
 	}
 
-	/** Whether the agent takes connections from further addresses; tried once. Never rejects. */
-	isOpen(): Promise<boolean> {
+	/** Whether the agent takes connections from further addresses; tried once, and again where it takes none at all. Never rejects. */
+	async isOpen(): Promise<boolean> {
 		this.#isOpen ??= this.#try();
-		return this.#isOpen;
+		const isOpen = await this.#isOpen;
+		if (isOpen === undefined) this.#isOpen = undefined;
+		return isOpen ?? false;
 	}
 
 	/**
@@ -89,10 +91,11 @@ export class FurtherSources {
 		return Object.values(this.#own.sockets).reduce((sum, sockets) => sum + (sockets?.length ?? 0), 0);
 	}
 
-	#try(): Promise<boolean> {
+	/** Undefined where the agent is away. */
+	#try(): Promise<boolean | undefined> {
 		return new Promise((resolve) => {
 			const socket = connectFrom(this.#further.source(), this.#place);
-			const end = (isTaken: boolean): void => {
+			const end = (isTaken: boolean | undefined): void => {
 				this.#clock.clearTimeout(timer);
 				socket.destroy();
 				resolve(isTaken);
@@ -100,7 +103,7 @@ export class FurtherSources {
 			const timer = this.#clock.setTimeout(() => end(false), TRY_MS);
 			timer.unref?.();
 			socket.once('connect', () => end(true));
-			socket.on('error', () => end(false));
+			socket.on('error', ({ code }: NodeJS.ErrnoException) => end(code === 'ECONNREFUSED' ? undefined : false));
 			socket.unref();
 		});
 	}

@@ -328,7 +328,7 @@ export class ConsulHttp {
 			const number = (first + attempt) % count;
 			try {
 				const value = await this.#calls.ask(number, ask(number, count - attempt), question, signal);
-				this.#room.answered(number);
+				if (this.#room.answered(number)) this.#limits?.look();
 				for (const one of behind) this.#failedAt(one);
 				return { number, value };
 			} catch (reason) {

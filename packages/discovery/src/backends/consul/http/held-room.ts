@@ -50,6 +50,8 @@ interface Address {
 	limitedAtMs: number;
 	refusedAtMs: number;
 	downUntilMs: number;
+	/** It was well once. */
+	isKnown: boolean;
 }
 
 /** What there is room for at each address of Consul, as far as is known: the limit that we keep may be lower than Consul's. */
@@ -72,6 +74,7 @@ export class HeldRoom {
 			limitedAtMs: Number.NEGATIVE_INFINITY,
 			refusedAtMs: Number.NEGATIVE_INFINITY,
 			downUntilMs: Number.NEGATIVE_INFINITY,
+			isKnown: false,
 		}));
 	}
 
@@ -127,10 +130,10 @@ export class HeldRoom {
 		address.limitMax = MULTIPLEXED_MAX;
 	}
 
-	/** Whether all places of the address are taken, and its agent may allow more of them. */
+	/** Whether all places of the address are taken, and its agent, which is well, may allow more of them. */
 	isUsedUp(number: number): boolean {
-		const { places, limit, limitMax, downUntilMs } = this.#at(number);
-		return places >= limit && limitMax < ALLOWED_MAX && downUntilMs <= this.#clock.now();
+		const { places, limit, limitMax, isKnown } = this.#at(number);
+		return isKnown && places >= limit && limitMax < ALLOWED_MAX && this.#isWell(number);
 	}
 
 	/** The agent allows one client so many connections; 0: any number. Returns true if there is room for more than before. */
@@ -152,8 +155,13 @@ export class HeldRoom {
 		this.#at(number).downUntilMs = this.#clock.now() + DOWN_MS;
 	}
 
-	answered(number: number): void {
-		this.#at(number).downUntilMs = Number.NEGATIVE_INFINITY;
+	/** True the first time. */
+	answered(number: number): boolean {
+		const address = this.#at(number);
+		const isFirst = !address.isKnown;
+		address.isKnown = true;
+		address.downUntilMs = Number.NEGATIVE_INFINITY;
+		return isFirst;
 	}
 
 	#place(at: number): HeldPlace {

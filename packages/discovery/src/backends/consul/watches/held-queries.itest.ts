@@ -78,8 +78,9 @@ describe('as many queries as there is room for', () => {
 		expect(one.polled()).toBe(10);
 		expect(fake.requests.filter(({ path }) => path === SELF)).toHaveLength(1);
 		fake.failPath(SELF, { headers: {}, body: { DebugConfig: { HTTPMaxConnsPerClient: 0 } } });
+		clock.work(600_000);
 		await waitFor('a query for each, once it was asked again', async () => {
-			await clock.advance(10_000);
+			await clock.advance(1000);
 			return fake.blocked === 210;
 		});
 	});
@@ -280,6 +281,23 @@ describe('at an agent on this machine', () => {
 			return all.every(({ answers }) => answers.at(-1)?.length === 1);
 		});
 		expect(fake.connections).toBeLessThanOrEqual(CONNECTIONS_MAX);
+	});
+
+	it('that is away at first each service has a query of its own, too, once it is there', async () => {
+		const clock = new FakeClock();
+		await using fake = await startFakeConsul();
+		await fake.stop();
+		await using one = watchedMany([fake.url], { clock });
+		const all = names(300).map((name) => one.watch(name));
+		await waitFor('every failure', async () => {
+			await clock.advance(100);
+			return all.every(({ errors }) => errors.length > 0);
+		});
+		await fake.listen();
+		await waitFor('300 queries', async () => {
+			await clock.advance(500);
+			return fake.blocked === 300 && one.polled() === 0;
+		});
 	});
 
 	it('queries go by further addresses where other processes use up the room of the own one', async () => {

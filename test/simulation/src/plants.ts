@@ -57,11 +57,11 @@ export const PLANTS: readonly Plant[] = [
 		sidecarReads: replaced(/"func":"unwatch(Service|Key)"/, '"func":"ping"'),
 	}),
 	row('goaways are lost', 'goaway is heeded', 4, { clientReads: lost(GOAWAY) }),
-	row('heartbeats of apps are lost', 'failures stay with whom they are of', 2, { sidecarReads: lost(HEARTBEAT) }),
+	row('heartbeats of apps are lost', 'failures stay with whom they are of', 9, { sidecarReads: lost(HEARTBEAT) }),
 	row('instances are taken out of answers', 'an empty answer is held back', 1, {
 		sidecarWrites: replaced(/"instances":\[.*\]/, '"instances":[]'),
 	}),
-	row('an answer from before is sent as a live one', 'ages are true', 3, {
+	row('an answer from before is sent as a live one', 'ages are true', 6, {
 		sidecarWrites: replaced(/"source":"last-known-good"/, '"source":"live"'),
 	}),
 	row('a frame arrives in pieces', 'no fault escapes', 1, { clientReads: replaced(/\}$/, '') }),

@@ -40,7 +40,7 @@ const EMPTY_IDLE_TTL_MS = 5000;
 /** Share of a limit that is evicted at once, because choosing the entries requires a look at all of them. */
 const ROOM_SHARE = 1 / 16;
 
-/** Times pass through other processes in whole milliseconds. */
+/** What was asked for after a call may seem this much older: times pass through other processes in whole milliseconds. */
 const ROUNDING_MS = 2;
 /** How often the registry is asked for one caller: what was asked before it came, or is answered by another watch, may say too little. */
 const VERIFIES_MAX = 3;
@@ -105,18 +105,17 @@ export class AnswerCache<Q, V extends readonly unknown[], S extends SnapshotStat
 		throwIfAborted(signal);
 		const entry = this.#entry(query, asker);
 		const ages = ageClockOf(this.#options.clock);
-		const isYoung = (byMs: number): boolean =>
-			maxAgeMs === undefined || entry.verifiedAtMs >= byMs - maxAgeMs - ROUNDING_MS;
+		const isYoung = (byMs: number): boolean => maxAgeMs === undefined || entry.verifiedAtMs >= byMs - maxAgeMs;
 		const calledAtMs = ages.now();
 		const known = entry.read();
 		const wait = { waitMs, endMs: this.#options.clock.now() + waitMs, signal, isPatient };
 		if (known === undefined) await this.#firstAnswer(entry, wait);
 		// A first answer may be old when it comes; one that was asked for since the call may have taken its time.
 		for (let verifies = 0; maxAgeMs !== undefined && verifies < VERIFIES_MAX; verifies++) {
-			if (isYoung(verifies === 0 ? ages.now() : calledAtMs)) break;
+			if (isYoung(verifies === 0 ? ages.now() : calledAtMs - ROUNDING_MS)) break;
 			await this.#verify(entry, maxAgeMs, wait);
 		}
-		if (maxAgeMs !== undefined && !isYoung(entry.isFresh ? calledAtMs : ages.now())) {
+		if (maxAgeMs !== undefined && !isYoung(entry.isFresh ? calledAtMs - ROUNDING_MS : ages.now())) {
 			throw this.#tooOld(entry, maxAgeMs, entry.error);
 		}
 		const answer = maxAgeMs === undefined ? entry.read() : entry.readVerified();

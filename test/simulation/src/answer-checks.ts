@@ -191,7 +191,7 @@ export class AnswerChecks {
 			if (isFresh && failingMs > transitMs + this.#behindMs)
 				this.#world.fail('ages are true', `${says()}: the registry fails for ${failingMs} ms`);
 			if (!isConnected) this.#world.fail('ages are true', `${says()}: it cannot be live without a connection`);
-		} else if (claim.ageMs < trueAgeMs - (isFresh && this.#behindMs === 0 ? transitMs : liveMs))
+		} else if (claim.ageMs < trueAgeMs - (isFresh && this.#behindMs === 0 ? transitMs + UNNOTICED_MS : liveMs))
 			this.#world.fail('ages are true', says());
 		const failsForMs = Math.min(...this.#logs.map((log) => log.failingForMs(name)));
 		const silentMs = Math.max(failsForMs - transitMs, quietForMs);

@@ -31,6 +31,22 @@ export const standsStill: ClockFault = (clock) => {
 	return { ...clock, now: () => nowMs };
 };
 
+/** Longer than what ticks in every process. */
+const UNSEEN_MS = 1000;
+
+/** Neither of its times goes on while its process stands still, so that the process cannot notice. */
+export const hidesStandstills: ClockFault = (clock) => {
+	let lastMs = clock.now();
+	let hiddenMs = 0;
+	const look = (): number => {
+		const nowMs = clock.now();
+		if (nowMs - lastMs > UNSEEN_MS) hiddenMs += nowMs - lastMs;
+		lastMs = nowMs;
+		return hiddenMs;
+	};
+	return { ...clock, now: () => clock.now() - look(), wallNow: () => clock.wallNow() - look() };
+};
+
 /** It shows the time of the real process. */
 export const readsProcess: ClockFault = (clock) => ({ ...clock, now: () => Date.now() });
 

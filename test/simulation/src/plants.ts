@@ -9,6 +9,7 @@ import {
 } from './faulty-client.ts';
 import {
 	firesLate,
+	hidesStandstills,
 	neverClears,
 	neverFires,
 	readsProcess,
@@ -78,6 +79,10 @@ export const PLANTS: readonly Plant[] = [
 	row('no timer of a sidecar fires', 'the life cycle ends', 4, { sidecarClock: neverFires() }),
 	row('SIGTERM is lost', 'the life cycle ends', 1, { losesSigterm: true }),
 	row('the clock of a sidecar stands still', 'ages are true', 1, { sidecarClock: standsStill }),
+	row('a sidecar does not notice that it stood still', 'ages are true', 381, {
+		hasStandstills: true,
+		sidecarClock: hidesStandstills,
+	}),
 	row('the time of day of a sidecar is an hour ahead', 'ages are true', 1, { sidecarClock: wallAhead(HOUR_MS) }),
 	row('a clock shows the time of the process', 'time and chance are given', 1, { sidecarClock: readsProcess }),
 	row('a clock shows the time of the process, and nothing is thrown', 'time and chance are given', 1, {

@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 
 /** What the client weighs in an app that bundles it, minified and gzipped: what was reached when this was set, and 2 %. */
-const GZIP_BYTES_MAX = 42_000;
+const GZIP_BYTES_MAX = 42_940;
 /** What the bridge to OpenTelemetry adds: what was reached, and 2 %. */
 const OTEL_GZIP_BYTES_MAX = 2450;
 /** What `./events` adds to an app that bundles the client already: the goal is 9 kB, and this is what was reached, and 2 %. */

@@ -3,7 +3,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CallOutcome, Lease, ServiceQuery } from '@spock/client';
 import { failedInstances, instanceError, isConnectionError, outcomeOf } from '@spock/client/integrations';
-import { messageOf } from '@spock/protocol/internal';
+import { isError, messageOf } from '@spock/protocol/internal';
 
 import type { Settings } from './agent-options.ts';
 import type { InstanceSockets } from './instance-sockets.ts';

@@ -73,12 +73,12 @@ export const PLANTS: readonly Plant[] = [
 	// Clocks and signals.
 	row('no timer of an app fires', 'settles once and in time', 1, { appClock: neverFires() }),
 	row('timers of apps fire late', 'settles once and in time', 1, { appClock: firesLate(LATE_MS) }),
-	row('the heartbeat timer of an app never fires', 'silence is noticed', 64, { appClock: neverFires(500, 2000) }),
+	row('the heartbeat timer of an app never fires', 'silence is noticed', 67, { appClock: neverFires(500, 2000) }),
 	row('a timer of an app that is cleared goes on', 'nothing leaks', 1, { appClock: neverClears }),
 	row('a timer of a sidecar that is cleared goes on', 'nothing leaks', 1, { sidecarClock: neverClears }),
 	row('no timer of a sidecar fires', 'the life cycle ends', 4, { sidecarClock: neverFires() }),
 	row('SIGTERM is lost', 'the life cycle ends', 1, { losesSigterm: true }),
-	row('the clock of a sidecar stands still', 'ages are true', 1, { sidecarClock: standsStill }),
+	row('the clock of a sidecar stands still', 'ages are true', 110, { sidecarClock: standsStill }),
 	row('a sidecar does not notice that it stood still', 'ages are true', 381, {
 		hasStandstills: true,
 		sidecarClock: hidesStandstills,
@@ -93,7 +93,7 @@ export const PLANTS: readonly Plant[] = [
 	}),
 	// The registry.
 	row('the registry keeps its first answer', 'changes arrive', 1, { answers: keepsFirst }),
-	row('every second answer of the registry is an older one', 'revisions never go back', 1, { answers: goesBack }),
+	row('every second answer of the registry is an older one', 'revisions never go back', 35, { answers: goesBack }),
 	row('two queries have one answer', 'answers are what the registry had', 1, { ignoresConditions: true }),
 	row('an instance of no service is among the answers', 'answers reach their caller', 7, { hasStranger: true }),
 	row('the registry is asked with the index of before', 'a watch asks anew', 3, {

@@ -4,7 +4,7 @@
 import { ensureBuilt, ensureInstalled, fail } from './prepare.js';
 import { removeFigures, runSuite, showFigures, takeOptions } from './run-suite.js';
 
-/** Options are passed to the tests as SPOCK_SUITE_OPTION. `keeps`: an option with which the figures of an older run stay; `types: false`: programs are enough. */
+/** Options are passed to the tests as SPOCK_SUITE_OPTION. `keeps`: an option with which the figures of an older run stay. */
 const SUITES = {
 	browser: { texts: ['against'], flags: ['pictures'], figures: ['browser.json'] },
 	cluster: { figures: ['cluster.json'] },
@@ -27,7 +27,7 @@ const SUITES = {
 		values: { seconds: 600 },
 	},
 	soak: { counts: ['cycles'], figures: ['soak.json'] },
-	surroundings: { types: false },
+	surroundings: {},
 };
 
 /** Suites with a program of their own, which takes all other arguments. */
@@ -53,11 +53,11 @@ if (suite === undefined) {
 	const names = [...Object.keys(SUITES), ...Object.keys(PROGRAMS)].sort();
 	fail(`unknown suite "${name ?? ''}"; expected one of: ${names.join(', ')}`, 2);
 }
-const { project = name, only = [], counts = [], texts = [], flags = [], figures = [], keeps, types = true } = suite;
+const { project = name, only = [], counts = [], texts = [], flags = [], figures = [], keeps } = suite;
 const { values, rest } = takeOptions(args, { counts, texts, flags });
 
 ensureInstalled();
-ensureBuilt({ types });
+ensureBuilt();
 // Figures of a run of one test alone stand beside the others.
 if (rest.length === 0 && values[keeps] === undefined) removeFigures(figures);
 const variables = [...counts, ...texts, ...flags].map((option) => [

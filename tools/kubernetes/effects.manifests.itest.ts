@@ -205,7 +205,7 @@ describe('the choices', () => {
 
 	it('are open to probes and Prometheus, with readiness and start bound to the sidecar, unless chosen otherwise', () => {
 		for (const sidecar of [chart({}), component([], 'Deployment'), component([], 'CronJob')]) {
-			expect(variable(sidecar, 'SPOCK_ADMIN')).toBe('0.0.0.0:9464');
+			expect(variable(sidecar, 'SPOCK_ADMIN')).toBe('[::]:9464');
 			expect(sidecar.readinessProbe?.httpGet?.path).toBe('/readyz');
 			expect(sidecar.startupProbe?.exec?.command).toEqual(['sidecar', 'health']);
 		}

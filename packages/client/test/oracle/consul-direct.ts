@@ -39,6 +39,22 @@ interface Entry {
 	readonly Checks: readonly { readonly CheckID: string; readonly Status: string }[];
 }
 
+/** An entry of /v1/agent/services. */
+export interface AgentService {
+	readonly Service: string;
+	readonly Address: string;
+	readonly Port: number;
+	readonly Tags: readonly string[];
+	readonly Meta: Readonly<Record<string, string>>;
+}
+
+/** An entry of /v1/agent/checks. */
+export interface AgentCheck {
+	readonly CheckID: string;
+	readonly ServiceID: string;
+	readonly Status: string;
+}
+
 /** The way to one Consul. Whoever makes one ends it. */
 export class ConsulDirect implements Disposable {
 	readonly url: string;
@@ -57,6 +73,18 @@ export class ConsulDirect implements Disposable {
 	async read(service: string): Promise<readonly Entry[]> {
 		const text = await this.#ask('GET', `/v1/health/service/${encodeURIComponent(service)}?consistent`);
 		return JSON.parse(text) as Entry[];
+	}
+
+	/** What the agent itself has, by id. `filter`: https://developer.hashicorp.com/consul/api-docs/features/filtering. Default: all. */
+	async servicesAtAgent(filter = ''): Promise<Readonly<Record<string, AgentService>>> {
+		return JSON.parse(await this.#ask('GET', `/v1/agent/services?filter=${encodeURIComponent(filter)}`)) as Record<
+			string,
+			AgentService
+		>;
+	}
+
+	async checksAtAgent(): Promise<readonly AgentCheck[]> {
+		return Object.values(JSON.parse(await this.#ask('GET', '/v1/agent/checks')) as Record<string, AgentCheck>);
 	}
 
 	[Symbol.dispose](): void {
@@ -89,7 +117,7 @@ export function truthOf(entries: readonly Entry[], { tags = [], meta = {} }: Omi
 		.filter(({ Service }) => tags.every((tag) => (Service.Tags ?? []).includes(tag)))
 		.filter(({ Service }) => Object.entries(meta).every(([name, value]) => own(Service.Meta, name) === value))
 		.map(readEntry);
-	const whole = instances.filter(({ host, port }) => isHost(host) && port >= 0 && port <= 65_535);
+	const whole = instances.filter(({ host, port }) => isHost(host) && port >= 1 && port <= 65_535);
 	return {
 		text: print(whole),
 		serving: new Set(
@@ -128,7 +156,8 @@ function readEntry({ Node, Service, Checks }: Entry): Compared {
 }
 
 function worst(checks: Entry['Checks']): string {
-	if (checks.some(({ CheckID }) => /^_(?:node|service)_maintenance/.test(CheckID))) return 'maintenance';
+	// The rule of Consul itself (NodeMaint, ServiceMaintPrefix): https://github.com/hashicorp/consul/blob/v1.20.2/api/agent.go
+	if (checks.some(({ CheckID }) => /^(?:_node_maintenance$|_service_maintenance:)/.test(CheckID))) return 'maintenance';
 	const order = ['critical', 'warning'];
 	return order.find((status) => checks.some(({ Status }) => Status === status)) ?? 'passing';
 }

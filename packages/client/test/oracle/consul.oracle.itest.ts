@@ -16,6 +16,7 @@ import { ConsulDirect } from './consul-direct.ts';
 import { ForeignNoise } from './foreign-noise.ts';
 import { FreezingProxy } from './freezing-proxy.ts';
 import { type OracleReport, runOracle } from './oracle-run.ts';
+import { RegisteringApps } from './registering-apps.ts';
 import { RegistryWorkload } from './registry-workload.ts';
 import { type Spoil, ViewFleet } from './view-fleet.ts';
 
@@ -53,9 +54,9 @@ describe('views of a real Consul', () => {
 		'agree with what Consul itself says after every quiet moment',
 		async () => {
 			announce('oracle', HOLDING);
-			const report = await watchConsul({ seed: SEED, ...HOLDING });
+			const report = await watchConsul({ seed: SEED, ...HOLDING, withApps: true });
 			print('oracle', HOLDING, report);
-			expect(report.divergences.join('\n\n')).toBe('');
+			expectAgreement(report);
 			expect(report.rounds).toBeGreaterThan(1);
 			expect(report.compared).toBeGreaterThanOrEqual(report.rounds * HOLDING.services * HOLDING.clients);
 		},
@@ -79,7 +80,7 @@ describe('views of a real Consul', () => {
 				},
 			});
 			print(`oracle-${name}`, POLLING, report);
-			expect(report.divergences.join('\n\n')).toBe('');
+			expectAgreement(report);
 			expect(noise.edits).toBeGreaterThan(0);
 			expect(report.rounds).toBeGreaterThan(1);
 			expect(report.compared).toBeGreaterThanOrEqual(report.rounds * POLLING.services * POLLING.clients);
@@ -123,6 +124,11 @@ describe('views of a real Consul', () => {
 const confirmedNow: Spoil = (snapshot) =>
 	snapshot.source === 'live' ? snapshot : { ...snapshot, verifiedAt: Date.now() };
 
+/** What fails says how to see it again. */
+function expectAgreement({ divergences }: OracleReport): void {
+	expect(divergences.join('\n\n'), `again: npm run suite -- oracle --seed ${SEED} --seconds ${SECONDS}`).toBe('');
+}
+
 interface Watched {
 	readonly seed: number;
 	readonly services: number;
@@ -133,6 +139,8 @@ interface Watched {
 	readonly urls?: readonly string[];
 	/** Of both sidecars. */
 	readonly flags?: readonly string[];
+	/** Apps register in the same services, through a sidecar of their own. */
+	readonly withApps?: boolean;
 	readonly mayBeOld?: boolean;
 	/** What goes wrong on purpose with the snapshots of the views. */
 	readonly spoil?: Spoil;
@@ -148,6 +156,7 @@ async function watchConsul({
 	clients,
 	urls,
 	flags = [],
+	withApps = false,
 	spoil,
 	ended,
 	...options
@@ -169,7 +178,15 @@ async function watchConsul({
 		}
 		const questions = workload.questionsOf.bind(workload);
 		const fleet = own(await ViewFleet.start(paths, clients, workload.services, questions, spoil));
-		const report = await runOracle({ agreementMsMax: AGREEMENT_MS_MAX, ...options, consul: direct, workload, fleet });
+		const run = { agreementMsMax: AGREEMENT_MS_MAX, ...options, consul: direct, workload };
+		const start = async (): Promise<RegisteringApps> => {
+			const { path } = own(await tempSocket());
+			return own(await RegisteringApps.start({ consul: direct, workload, seed, path }));
+		};
+		const apps = withApps ? await start() : undefined;
+		const views = [...fleet.views, ...(apps?.views ?? [])];
+		const report = await runOracle({ ...run, views, ...(apps && { more: () => apps.burst() }) });
+		if (apps !== undefined) expect(apps.looks).toBeGreaterThan(0);
 		ended?.(sidecars.map((sidecar) => sidecar.stdout()));
 		return report;
 	} finally {

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { type ConsulDirect, queryText, type Truth, truthOf } from './consul-direct.ts';
 import { brokenPromise } from './old-views.ts';
-import type { Change, RegistryWorkload } from './registry-workload.ts';
-import type { Standing, View, ViewFleet } from './view-fleet.ts';
+import type { Change } from './planned-instance.ts';
+import type { RegistryWorkload } from './registry-workload.ts';
+import type { Standing, View } from './view-fleet.ts';
 
 /** Consul is quiet when it says the same twice, this far apart. */
 const QUIET_MS = 250;
@@ -20,7 +21,9 @@ const CHANGES_SHOWN = 12;
 export interface OracleOptions {
 	readonly consul: ConsulDirect;
 	readonly workload: RegistryWorkload;
-	readonly fleet: ViewFleet;
+	readonly views: readonly View[];
+	/** Further changes after those of the workload, for each burst. */
+	readonly more?: () => readonly Change[];
 	/** How long changes go on, in milliseconds. */
 	readonly durationMs: number;
 	/** A view that differs from Consul for longer than this after the last change is wrong, in milliseconds. */
@@ -37,8 +40,8 @@ export interface OracleOptions {
 export interface OracleReport {
 	readonly rounds: number;
 	readonly changes: number;
-	/** Changes that Consul itself refused. */
-	readonly refused: number;
+	/** Changes that Consul itself refused, and why. */
+	readonly refused: readonly string[];
 	readonly compared: number;
 	/** Views that had not agreed a second after the last change. */
 	readonly lateAfterOneSecond: number;
@@ -62,12 +65,12 @@ type Truths = ReadonlyMap<string, Truth>;
 /** Changes the registry and compares, again and again, until the time is over or a view has stayed wrong. */
 export async function runOracle(options: OracleOptions): Promise<OracleReport> {
 	const run = new Run(options);
-	await run.apply(options.workload.start().map((change) => ({ ...change, pauseMs: 0 })));
+	await run.apply(options.workload.start());
 	await run.compare();
 	options.afterFirst?.();
 	const endMs = performance.now() + options.durationMs;
 	while (performance.now() < endMs && run.divergences.length === 0) {
-		await run.apply(options.workload.burst());
+		await run.apply([...options.workload.burst(), ...(options.more?.() ?? [])]);
 		await run.compare();
 		options.afterEach?.();
 	}
@@ -87,7 +90,7 @@ class Run {
 	readonly #recent: string[] = [];
 	#rounds = 0;
 	#changes = 0;
-	#refused = 0;
+	readonly #refused: string[] = [];
 	#compared = 0;
 	#late = 0;
 	#held = 0;
@@ -98,21 +101,22 @@ class Run {
 		this.#options = options;
 	}
 
-	async apply(changes: readonly (Change & { readonly pauseMs: number })[]): Promise<void> {
+	async apply(changes: readonly (Change & { readonly pauseMs?: number })[]): Promise<void> {
 		for (const change of changes) {
 			this.#changes++;
 			this.#recent.push(change.what);
 			if (this.#recent.length > CHANGES_SHOWN) this.#recent.shift();
 			await change.apply(this.#options.consul).catch((error: unknown) => {
-				this.#refused++;
-				this.#recent.push(`refused by Consul: ${String(error).slice(0, 200)}`);
+				const refused = `refused by Consul: ${change.what}: ${String(error).slice(0, 200)}`;
+				this.#refused.push(refused);
+				this.#recent.push(refused);
 			});
 			const nowMs = performance.now();
 			for (const service of change.services) {
 				this.#lastChangeMs.set(service, nowMs);
 				if (change.mayEmpty === true) this.#emptiedMs.set(service, nowMs);
 			}
-			await delay(change.pauseMs);
+			await delay(change.pauseMs ?? 0);
 		}
 	}
 
@@ -121,7 +125,7 @@ class Run {
 		this.#rounds++;
 		const quietMs = performance.now();
 		let truths = await this.#whenQuiet();
-		let left = this.#options.fleet.views;
+		let left = this.#options.views;
 		this.#compared += left.length;
 		for (const truth of truths.values()) this.#broken += truth.broken;
 		let isFirst = true;
@@ -159,7 +163,7 @@ class Run {
 	async compareAfterHolds(): Promise<void> {
 		const startedMs = performance.now();
 		const truths = await this.#whenQuiet();
-		let left = this.#options.fleet.views;
+		let left = this.#options.views;
 		let outcome: readonly Differing[] = [];
 		do {
 			outcome = await this.#differing(left, truths, false, true);
@@ -233,9 +237,9 @@ class Run {
 	#diverged(outcome: readonly Differing[], truths: Truths): void {
 		for (const { view, found } of outcome.slice(0, EXAMPLES_MAX)) {
 			const truth = truths.get(queryText(view.query));
-			this.divergences.push(
-				`${view.name}: ${found}\nConsul:\n${truth?.text}\nlast changes:\n${this.#recent.join('\n')}`,
-			);
+			const text = `${view.name}: ${found}\nConsul:\n${truth?.text}\nlast changes:\n${this.#recent.join('\n')}`;
+			// Metadata at their limits are long, and of one character.
+			this.divergences.push(text.replaceAll(/(.)\1{15,}/g, '$1…'));
 		}
 		if (outcome.length > EXAMPLES_MAX) this.divergences.push(`and ${outcome.length - EXAMPLES_MAX} more`);
 	}

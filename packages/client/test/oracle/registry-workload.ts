@@ -1,94 +1,46 @@
 import type { ServiceQuery } from '@spock/protocol';
 
-import type { ConsulDirect } from './consul-direct.ts';
-
-/** Numbers from a seed: mulberry32, by Tommy Ettinger. */
-export function seeded(seed: number): () => number {
-	let state = seed >>> 0;
-	return () => {
-		state = (state + 0x6d2b79f5) >>> 0;
-		let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-		mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-	};
-}
-
-/** One instance of the model: what the workload last said of it. */
-interface Planned {
-	readonly service: string;
-	readonly id: string;
-	/** An agent's own instance, or one of the catalog on a machine without an agent. */
-	readonly node: 'agent' | string;
-	readonly address: string;
-	port: number;
-	tags: readonly string[];
-	meta: Readonly<Record<string, string>>;
-	inMaintenance: boolean;
-}
-
-/** One change of the registry, and the services that it is about. */
-export interface Change {
-	readonly what: string;
-	readonly services: readonly string[];
-	/** True where nothing may be left of a service after it. */
-	readonly mayEmpty?: boolean;
-	apply(consul: ConsulDirect): Promise<void>;
-}
-
-/** Machines without an agent. */
-const NODES = ['ext-0', 'ext-1', 'ext-2'];
-/** Names that Consul takes and answers for, and that look like something else. */
-const ODD_SERVICES = [
-	'__proto__',
-	'constructor',
-	'a b',
-	'ä',
-	'["v1"]',
-	'a,b',
-	'a%2Fb',
-	'a?dc=x',
-	'=config/0',
-	'a"b',
-	'日本',
-	'a/b',
-];
-const TAGS = [
-	'v1',
-	'v2',
-	'a b',
-	'["v1"]',
-	'__proto__',
-	'constructor',
-	"x' or '1'=='1",
-	'a"b',
-	'a\\b',
-	'ä',
-	'a,b',
-	'%',
-	'',
-];
-/** Names of metadata are of letters, digits, - and _ at Consul. */
-const META_NAMES = ['rack', '__proto__', 'constructor', 'a-b'];
-const META_VALUES = ['b', 'b7', '', 'a b', '"', '\\', "' or '1'=='1", 'ä', '["b"]'];
-const STATUSES = ['passing', 'passing', 'warning', 'critical'];
-const BAD_PORTS = [70_000, -1, 65_536, 2_147_483_647];
-const BAD_ADDRESSES = ['10.0.0.1\r\nX-Evil: 1', 'a b', '\u001b[2J', '10.0.0.1\n'];
-const INSTANCES_MAX = 6;
-/** Several services share an address and a port, and some an address alone. */
-const ADDRESSES = ['10.0.0.1', '10.0.0.2', 'app.example', '::1', ''];
-const PORTS = [8080, 8080, 9090, 1, 65_535];
+import type { AgentCheck, AgentService } from './consul-direct.ts';
+import {
+	type Change,
+	deregister,
+	faultsOf,
+	type Machine,
+	type Planned,
+	put,
+	setHealth,
+	switchCheck,
+} from './planned-instance.ts';
+import {
+	ADDRESSES,
+	BAD_ADDRESSES,
+	BAD_PORTS,
+	CHECK_IDS,
+	FULL_META,
+	INSTANCES_MAX,
+	META_NAMES,
+	META_VALUES,
+	ODD_SERVICES,
+	PORTS,
+	STATUSES,
+	seeded,
+	TAGS,
+} from './workload-values.ts';
 
 /** What happens to the registry, by a seed alone: the same seed makes the same changes in the same order. */
 export class RegistryWorkload {
 	readonly services: readonly string[];
 	readonly #draw: () => number;
 	readonly #planned = new Map<string, Planned>();
+	readonly #machines = [0, 1, 2].map((at): Machine => {
+		return { id: `00000000-0000-4000-8000-00000000000${at}`, name: `ext-${at}` };
+	});
 	#numbers = 0;
 	#isAgentDown = false;
 
 	constructor(seed: number, services: number) {
 		this.#draw = seeded(seed);
-		const odd = ODD_SERVICES.slice(0, Math.floor(services / 3));
+		const odd = ODD_SERVICES.slice(0, Math.floor(services / 2));
 		this.services = [
 			...odd,
 			...Array.from({ length: services - odd.length }, (_, at) => `svc-${String(at).padStart(3, '0')}`),
@@ -124,7 +76,16 @@ export class RegistryWorkload {
 		return Array.from({ length: count }, () => ({ ...this.#change(), pauseMs: Math.floor(this.#draw() * paceMs) }));
 	}
 
-	/** Ends what would keep everything ill: after it only the services themselves count. */
+	/** What differs at the agent from what this workload has there: others may write nothing of it. */
+	faultsAtAgent(services: Readonly<Record<string, AgentService>>, checks: readonly AgentCheck[]): readonly string[] {
+		const own = [...this.#planned.values()].filter(({ node }) => node === 'agent');
+		const maintained = checks.some(({ CheckID }) => CheckID === '_node_maintenance');
+		return [
+			...(maintained === this.#isAgentDown ? [] : [`node maintenance: ${maintained}`]),
+			...own.flatMap((one) => faultsOf(one, services, checks)),
+		];
+	}
+
 	#change(): Change {
 		const service = this.#pick(this.services);
 		const known = [...this.#planned.values()].filter((one) => one.service === service);
@@ -132,17 +93,20 @@ export class RegistryWorkload {
 		const one = known[Math.floor(this.#draw() * known.length)];
 		if (one === undefined || (kind < 0.25 && known.length < INSTANCES_MAX)) return this.#register(service);
 		if (kind < 0.4) return this.#deregister(one);
-		if (kind < 0.65) return this.#setHealth(one);
-		if (kind < 0.83) return this.#edit(one);
-		if (kind < 0.9) return this.#breakOne(one);
-		if (kind < 0.95) return this.#maintain(one);
-		if (kind < 0.97) return this.#empty(service, known);
+		if (kind < 0.58) return this.#setHealth(one);
+		if (kind < 0.74) return this.#edit(one);
+		if (kind < 0.81) return this.#breakOne(one);
+		if (kind < 0.88) return this.#check(one);
+		if (kind < 0.91) return this.#rename(one);
+		if (kind < 0.92) return this.#renameMachine(this.#pick(this.#machines));
+		if (kind < 0.97) return this.#maintain(one);
+		if (kind < 0.98) return this.#empty(service, known);
 		return this.#maintainNode();
 	}
 
 	#register(service: string): Change {
 		const number = ++this.#numbers;
-		const node = this.#draw() < 0.5 ? 'agent' : this.#pick(NODES);
+		const node = this.#draw() < 0.5 ? 'agent' : this.#pick(this.#machines);
 		const oddity = this.#pick(['', '', '-__proto__', '-a b', '-ä', '/x']);
 		const planned: Planned = {
 			service,
@@ -152,83 +116,75 @@ export class RegistryWorkload {
 			port: this.#pick(PORTS),
 			tags: this.#tags(service),
 			meta: this.#meta(service),
+			status: this.#pick(STATUSES),
+			further: undefined,
 			inMaintenance: false,
 		};
 		this.#planned.set(planned.id, planned);
-		return this.#put('register', planned);
+		return put('register', planned);
 	}
 
 	#edit(one: Planned): Change {
 		one.tags = this.#tags(one.service);
 		one.meta = this.#meta(one.service);
-		return this.#put('edit', one);
+		return put('edit', one);
 	}
 
 	/** An entry that nobody can send work to: Consul takes it. Half of them are broken by their address, at the catalog. */
 	#breakOne(one: Planned): Change {
-		if (one.node !== 'agent' && this.#draw() < 0.5)
-			return this.#put('break', { ...one, address: this.#pick(BAD_ADDRESSES) });
-		return this.#put('break', { ...one, port: this.#pick(BAD_PORTS) });
+		if (one.node !== 'agent' && this.#draw() < 0.5) return put('break', { ...one, address: this.#pick(BAD_ADDRESSES) });
+		return put('break', { ...one, port: this.#pick(BAD_PORTS) });
 	}
 
-	#put(what: string, { service, id, node, address, port, tags, meta }: Planned): Change {
-		const Weights = { Passing: 1 + (port % 3), Warning: 1 };
-		const status = this.#pick(STATUSES);
-		const common = { Address: address, Port: port, Tags: tags, Meta: meta, Weights };
+	/** The same id as an instance of another service. */
+	#rename(one: Planned): Change {
+		const from = one.service;
+		one.service = this.#pick(this.services);
+		const change = put(`from ${from} to`, one);
+		return { ...change, services: [from, one.service], mayEmpty: true };
+	}
+
+	/** Consul takes out all that a machine of another name had; then its instances are registered there. */
+	#renameMachine(machine: Machine): Change {
+		const from = machine.name;
+		machine.name = `${from.slice(0, 5)}-${++this.#numbers}`;
+		const own = [...this.#planned.values()].filter(({ node }) => node === machine);
+		for (const one of own) one.further = undefined;
+		const puts = own.map((one) => put('register', one));
+		const body = { Node: machine.name, ID: machine.id, Address: '10.255.0.9' };
 		return {
-			what: `${what} ${id} of ${service} at ${node}`,
-			mayEmpty: what === 'break',
-			services: [service],
-			apply: (consul) =>
-				node === 'agent'
-					? consul.put('/v1/agent/service/register', {
-							...{ ID: id, Name: service, ...common },
-							Check: { CheckID: `c-${id}`, Name: 'c', TTL: '60m', Status: status },
-						})
-					: consul.put('/v1/catalog/register', {
-							...{ Node: node, Address: '10.255.0.9', SkipNodeUpdate: what === 'edit' },
-							Service: { ID: id, Service: service, ...common },
-							Check: { Node: node, CheckID: `c-${node}-${id}`, Name: 'c', ServiceID: id, Status: status },
-						}),
+			what: `rename ${from} to ${machine.name}`,
+			mayEmpty: true,
+			services: [...new Set(own.map(({ service }) => service))],
+			apply: async (consul) => {
+				await consul.put('/v1/catalog/register', body);
+				for (const put of puts) await put.apply(consul);
+			},
 		};
 	}
 
-	#setHealth({ service, id, node }: Planned): Change {
-		const status = this.#pick(STATUSES);
-		return {
-			what: `${status} ${id} of ${service}`,
-			services: [service],
-			apply: (consul) =>
-				node === 'agent'
-					? consul.put(`/v1/agent/check/update/${encodeURIComponent(`c-${id}`)}`, { Status: status })
-					: consul.put('/v1/catalog/register', {
-							...{ Node: node, Address: '10.255.0.9', SkipNodeUpdate: true },
-							Check: { Node: node, CheckID: `c-${node}-${id}`, Name: 'c', ServiceID: id, Status: status },
-						}),
-		};
+	/** Another program gives an instance a critical check, or takes it away. */
+	#check(one: Planned): Change {
+		const checkId = one.further ?? this.#pick(CHECK_IDS)(one.id);
+		const isAdded = one.further === undefined;
+		one.further = isAdded ? checkId : undefined;
+		return switchCheck(one, checkId, isAdded);
+	}
+
+	#setHealth(one: Planned): Change {
+		one.status = this.#pick(STATUSES);
+		return setHealth(one);
 	}
 
 	#deregister(one: Planned): Change {
 		this.#planned.delete(one.id);
-		return {
-			what: `deregister ${one.id} of ${one.service}`,
-			mayEmpty: true,
-			services: [one.service],
-			apply: (consul) => deregister(consul, one),
-		};
+		return deregister(`deregister ${one.id}`, [one]);
 	}
 
 	/** All instances of a service at once. */
 	#empty(service: string, known: readonly Planned[]): Change {
 		for (const { id } of known) this.#planned.delete(id);
-		return {
-			what: `empty ${service}`,
-			mayEmpty: true,
-			services: [service],
-			apply: async (consul) => {
-				for (const one of known) await deregister(consul, one);
-			},
-		};
+		return deregister(`empty ${service}`, known);
 	}
 
 	#maintain(one: Planned): Change {
@@ -261,16 +217,11 @@ export class RegistryWorkload {
 	#meta(service: string): Readonly<Record<string, string>> {
 		const members = META_NAMES.filter(() => this.#draw() < 0.3).map((name) => [name, this.#pick(META_VALUES)]);
 		const asked = this.#draw() < 0.5 ? Object.entries(this.metaOf(service)) : [];
-		return Object.fromEntries([...members, ...asked]) as Record<string, string>;
+		const full = this.#draw() < 0.02 ? FULL_META : [];
+		return Object.fromEntries([...full, ...members, ...asked]) as Record<string, string>;
 	}
 
 	#pick<T>(choices: readonly T[]): T {
 		return choices[Math.floor(this.#draw() * choices.length)] as T;
 	}
-}
-
-function deregister(consul: ConsulDirect, { node, id }: Planned): Promise<void> {
-	return node === 'agent'
-		? consul.put(`/v1/agent/service/deregister/${encodeURIComponent(id)}`)
-		: consul.put('/v1/catalog/deregister', { Node: node, ServiceID: id });
 }

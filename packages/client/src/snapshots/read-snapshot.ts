@@ -246,7 +246,8 @@ function wrong(path: string, expected: string): SpockError {
 /** A snapshot of keys from the data of a reply or a push; frozen. Throws PROTOCOL, whose `details.path` names the member. */
 export function readKeySnapshot(data: unknown): KeySnapshot {
 	const members = expectObject(data, '');
-	const { key, prefix, datacenter, revision, source, ageMs, verifiedAt, liveAt, held, emptied, oversize, value } = members;
+	const { key, prefix, datacenter, revision, source, ageMs, verifiedAt, liveAt, held, emptied, oversize, value } =
+		members;
 	if (typeof key !== 'string') throw wrong('key', 'a string');
 	if (!Number.isFinite(revision)) throw wrong('revision', 'a number');
 	const query: KeyQuery = {

@@ -78,7 +78,8 @@ export class ListCache {
 		for (;;) {
 			throwIfAborted(signal);
 			const before = this.#lists.get(key);
-			if (before !== undefined && ageClockOf(clock).now() - before.askedAtMs < LIST_REUSED_MS) return this.#reply(before);
+			if (before !== undefined && ageClockOf(clock).now() - before.askedAtMs < LIST_REUSED_MS)
+				return this.#reply(before);
 			try {
 				return this.#reply(await this.#wait(this.#ask(key, query), options, endMs));
 			} catch (reason) {

@@ -119,12 +119,19 @@ describe.each(grpcCopies)('the pool under grpc-js %s', (_version, grpc) => {
 		}
 		expect(diplomat.status().ejected).toEqual([]);
 		ann.hangs = true;
-		const codes: unknown[] = [];
+		// On a busy machine a deadline can pass at bob too: what counts is what was reported of ann.
+		const ports: number[] = [];
+		const acquire = diplomat.acquire.bind(diplomat);
+		vi.spyOn(diplomat, 'acquire').mockImplementation(async (...args) => {
+			const acquired = await acquire(...args);
+			ports.push(acquired.address.port);
+			return acquired;
+		});
 		await waitFor('an ejection', async () => {
-			codes.push(await work({ idempotent: true }, {}, { timeoutMs: 100 }).catch(({ code }) => code));
+			await work({ idempotent: true }, {}, { timeoutMs: 100 }).catch(({ code }) => code);
 			return diplomat.status().ejected.length > 0;
 		});
-		expect(codes.filter((code) => code === grpc.status.DEADLINE_EXCEEDED).length).toBe(5);
+		expect(ports.filter((port) => port === ann.port).length).toBe(5);
 		for (let turn = 0; turn < 10; turn++) expect(await work()).toBe('bob');
 	});
 

@@ -6,12 +6,15 @@ import type { Claimed, SimClient, Word } from './sim-client.ts';
 
 const STATUSES: readonly Word['status'][] = ['passing', 'warning', 'critical'];
 const OWN_MAX = 3;
+/** An app that could not deregister so many stays with them: all apps of a pod share one connection, which may register 64. */
+const STAYED_MAX = 8;
 const SHARED_PORT = 30_000;
 
 /** What an app does with the registrations of its instances: its own, and one that all workers of its host share. */
 export class RegistrationWork {
 	readonly #client: SimClient;
-	/** What is being registered: once at a time, or nobody could say which word was the last. */
+	/** What was not deregistered because the request was refused: it stays registered, and the app does not try again. */
+	readonly #stayed = new Set<string>();
 
 	constructor(client: SimClient) {
 		this.#client = client;
@@ -23,7 +26,7 @@ export class RegistrationWork {
 			this.#register(host.sharedId, SHARED_PORT, ['shared']);
 			return;
 		}
-		if (claimed.size >= OWN_MAX) return;
+		if (claimed.size >= OWN_MAX || this.#stayed.size >= STAYED_MAX) return;
 		const port = random.between(20_000, 20_999);
 		this.#register(`app-${process.id}-${port}`, port, random.chance(0.2) ? [oddName(random.unit)] : []);
 	}
@@ -124,6 +127,7 @@ export class RegistrationWork {
 				mayFail: (code) => {
 					deregistering.delete(one.id);
 					unsure.add(one.id);
+					if (code === 'OVERLOADED') this.#stayed.add(one.id);
 					return this.#holdsNothing(one.id, code) || this.#mayFail(code);
 				},
 			},

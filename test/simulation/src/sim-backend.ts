@@ -135,6 +135,7 @@ export class SimBackend implements Backend {
 		loop.start();
 		let isStopped = false;
 		return {
+			retry: () => loop.retry(),
 			stop: () => {
 				if (isStopped) return;
 				isStopped = true;

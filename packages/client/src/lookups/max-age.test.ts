@@ -49,6 +49,25 @@ describe('maxAgeMs of a lookup', () => {
 		expect(await diplomat.getInstances('barista', { maxAgeMs: 5000 })).toMatchObject({ revision: 2 });
 	});
 
+	it('what is pushed right behind a first answer that is too old is what the lookup is given', async () => {
+		const { diplomat, sidecar, clock } = await simulate();
+		sidecar.options = { handle: ({ func }) => (func === 'watchService' ? 'hold' : undefined) };
+		const asking = diplomat.getInstances('barista', { maxAgeMs: 2000 });
+		await settle();
+		const [{ id }] = sidecar.requestsOf('watchService') as [{ readonly id: number }];
+		const verifiedAt = clock.wallNow();
+		const old = {
+			...fakeSnapshot('barista', 1, ['10.0.0.1:80']),
+			...{ source: 'last-known-good', ageMs: 3921, verifiedAt: verifiedAt - 3921 },
+		};
+		const live = { ...fakeSnapshot('barista', 2, ['10.0.0.9:81']), verifiedAt };
+		// In one read, as after the process of the app or of the sidecar stood still.
+		sidecar.connection.sendRaw(
+			`${JSON.stringify({ id, data: old })}\n${JSON.stringify({ event: 'service', data: live })}\n`,
+		);
+		expect(await asking).toMatchObject({ revision: 2, source: 'live' });
+	});
+
 	it('the same revision of another process says nothing of what is known', async () => {
 		const { diplomat, sidecar, clock } = await knowing(5001);
 		const data = { ...fakeSnapshot('barista', 1, ['10.0.0.9:81']), verifiedAt: clock.wallNow() };

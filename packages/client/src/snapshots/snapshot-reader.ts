@@ -97,7 +97,8 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 	/** The known snapshot, if it is young enough for the caller; else the sidecar's answer, which may verify it. */
 	async #young(stored: StoredSnapshot<Q, S>, known: S, options: ReadOptions): Promise<S> {
 		const { maxAgeMs } = options;
-		if (maxAgeMs === undefined || stored.isYoung(maxAgeMs)) return known;
+		// What was pushed right behind the answer is there before this caller goes on: it is judged, and it is what is returned.
+		if (maxAgeMs === undefined || stored.isYoung(maxAgeMs)) return stored.read() ?? known;
 		const { noun, nameOf } = this.#kind;
 		const tooOld = tooOldError(noun, nameOf(stored.query), stored.knownAgeMs(), maxAgeMs);
 		const { session } = this.#feed;
@@ -157,7 +158,7 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 			const wait = { timeoutMs: left().timeoutMs, signal: undefined };
 			const known = await stored.waiters.wait(getFunc, wait, closedError).catch(() => undefined);
 			if (known === undefined) return fetched;
-			if (stored.isYoung(options.maxAgeMs)) return known;
+			if (stored.isYoung(options.maxAgeMs)) return stored.read() ?? known;
 			return standIn.get(query, left()).catch((error: unknown) => {
 				reason = SpockError.from(error);
 				return fetched;

@@ -21,8 +21,10 @@ const META_MAX = 60;
 interface App {
 	readonly id: string;
 	readonly diplomat: Diplomat;
-	registration: Registration | undefined;
+	/** As the last change that was drawn leaves it. */
 	wanted: RegisterServiceData | undefined;
+	/** While it may not be missing. */
+	registration: Registration | undefined;
 	status: ReportedStatus;
 	inMaintenance: boolean;
 	/** The id of another program's check of it. */
@@ -124,15 +126,13 @@ export class RegisteringApps implements AsyncDisposable {
 			meta: Object.fromEntries(meta) as Record<string, string>,
 		};
 		app.status = wanted.status as ReportedStatus;
-		// Until it is registered it may be missing.
-		if (app.wanted !== undefined) app.wanted = wanted;
+		app.wanted = wanted;
 		return {
 			what: `${app.id} registers as ${service}, ${wanted.status}`,
 			services: [from, service],
 			mayEmpty: from !== service,
 			apply: async () => {
 				app.registration = await app.diplomat.register(wanted, { timeoutMs: CALL_TIMEOUT_MS });
-				app.wanted = wanted;
 			},
 		};
 	}
@@ -148,12 +148,15 @@ export class RegisteringApps implements AsyncDisposable {
 	}
 
 	#deregister(app: App): Change {
-		const { registration } = app;
 		const services = servicesOf(app);
 		Object.assign(app, { wanted: undefined, inMaintenance: false, further: undefined });
 		return {
 			...{ what: `${app.id} deregisters`, services, mayEmpty: true },
-			apply: async () => registration?.drain({ timeoutMs: CALL_TIMEOUT_MS }),
+			apply: async () => {
+				const { registration } = app;
+				app.registration = undefined;
+				await registration?.drain({ timeoutMs: CALL_TIMEOUT_MS });
+			},
 		};
 	}
 
@@ -193,12 +196,12 @@ export class RegisteringApps implements AsyncDisposable {
 
 	/** An app that is registered is never missing at the agent. */
 	async #watch(): Promise<void> {
-		const present = (): App[] => this.#apps.filter(({ wanted, registration }) => wanted && registration);
 		while (!this.#end.signal.aborted) {
-			const before = present();
+			const before = this.#apps.map(({ registration }) => registration);
 			const services = await this.#options.consul.servicesAtAgent('ID matches "^app:"');
-			const after = new Set(present());
-			const missing = before.filter((app) => after.has(app) && services[app.id] === undefined);
+			const missing = this.#apps.filter(({ id, registration }, at) => {
+				return registration !== undefined && registration === before[at] && services[id] === undefined;
+			});
 			if (missing.length > 0) this.#fault ||= `missing while registered: ${missing.map(({ id }) => id).join(', ')}`;
 			this.#looks++;
 			await new Promise((resolve) => setTimeout(resolve, LOOK_MS));

@@ -12,7 +12,7 @@ export function seeded(seed: number): () => number {
 }
 
 /** Names that Consul takes and answers for, and that look like something else, also in the languages of DNS, SRV and Consul's queries. */
-export const ODD_SERVICES = [
+export const ODD_SERVICES: readonly string[] = [
 	'api.v1',
 	'_barista._tcp',
 	'primary.db',
@@ -31,7 +31,7 @@ export const ODD_SERVICES = [
 	'日本',
 	'a/b',
 ];
-export const TAGS = [
+export const TAGS: readonly string[] = [
 	'v1',
 	'v2',
 	'a b',
@@ -47,18 +47,18 @@ export const TAGS = [
 	'',
 ];
 /** Names of metadata are of letters, digits, - and _ at Consul. */
-export const META_NAMES = ['rack', '__proto__', 'constructor', 'a-b'];
-export const META_VALUES = ['b', 'b7', '', 'a b', '"', '\\', "' or '1'=='1", 'ä', '["b"]'];
+export const META_NAMES: readonly string[] = ['rack', '__proto__', 'constructor', 'a-b'];
+export const META_VALUES: readonly string[] = ['b', 'b7', '', 'a b', '"', '\\', "' or '1'=='1", 'ä', '["b"]'];
 export const STATUSES = ['passing', 'passing', 'warning', 'critical'] as const;
-export const BAD_PORTS = [0, 0, 70_000, -1, 65_536, 2_147_483_647];
-export const BAD_ADDRESSES = ['10.0.0.1\r\nX-Evil: 1', 'a b', '\u001b[2J', '10.0.0.1\n'];
+export const BAD_PORTS: readonly number[] = [0, 0, 70_000, -1, 65_536, 2_147_483_647];
+export const BAD_ADDRESSES: readonly string[] = ['10.0.0.1\r\nX-Evil: 1', 'a b', '\u001b[2J', '10.0.0.1\n'];
 export const INSTANCES_MAX = 6;
 /** Several services share an address and a port, and some an address alone. */
-export const ADDRESSES = [
+export const ADDRESSES: readonly string[] = [
 	...['10.0.0.1', '10.0.0.2', 'app.example', ''],
 	...['::1', 'fd00::a', '::ffff:10.0.0.1', 'fe80::1%eth0', '2001:db8:0:0:0:0:0:1'],
 ];
-export const PORTS = [8080, 8080, 9090, 1, 65_535];
+export const PORTS: readonly number[] = [8080, 8080, 9090, 1, 65_535];
 
 /** Consul takes 64 pairs, with names of 128 and values of 512 characters. */
 export const FULL_META: readonly (readonly [string, string])[] = Array.from({ length: 60 }, (_, at) => [

@@ -287,7 +287,8 @@ describe('at an agent on this machine', () => {
 		const clock = new FakeClock();
 		await using fake = await startFakeConsul();
 		await fake.stop();
-		await using one = watchedMany([fake.url], { clock });
+		// Not 0: each would try again after a millisecond for as long as the agent is away.
+		await using one = watchedMany([fake.url], { clock, random: () => 0.5 });
 		const all = names(300).map((name) => one.watch(name));
 		await waitFor('every failure', async () => {
 			await clock.advance(100);

@@ -77,7 +77,10 @@ export const PLANTS: readonly Plant[] = [
 	// Clocks and signals.
 	row('no timer of an app fires', 'settles once and in time', 1, { appClock: neverFires() }),
 	row('timers of apps fire late', 'settles once and in time', 1, { appClock: firesLate(LATE_MS) }),
-	row('the heartbeat timer of an app never fires', 'settles once and in time', 67, { appClock: neverFires(500, 2000) }),
+	row('the heartbeat timer of an app never fires', 'silence is noticed', 72, {
+		hasStandstills: true,
+		appClock: neverFires(500, 2000),
+	}),
 	row('a timer of an app that is cleared goes on', 'nothing leaks', 1, { appClock: neverClears }),
 	row('a timer of a sidecar that is cleared goes on', 'nothing leaks', 1, { sidecarClock: neverClears }),
 	row('no timer of a sidecar fires', 'the life cycle ends', 4, { sidecarClock: neverFires() }),

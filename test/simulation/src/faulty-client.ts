@@ -23,6 +23,27 @@ export const callsStaleLive: ClientFault = (diplomat) =>
 		},
 	});
 
+/**
+ * What is known when the connection is lost counts as true until a pick of the app finds the connection lost, or until a while before that:
+ * the age is counted from then, and not from the last byte of the sidecar.
+ */
+export function countsFromLoss(beforeMs: number): ClientFault {
+	return (diplomat, clock) => {
+		let trueAtMs = clock.now();
+		let isReady = false;
+		return replacing(diplomat, {
+			pick: (...args) => {
+				const isReadyNow = diplomat.status().state === 'ready';
+				if (isReadyNow || isReady) trueAtMs = clock.now() - beforeMs;
+				isReady = isReadyNow;
+				const address = diplomat.pick(...args);
+				if (address?.ageMs === undefined || isReadyNow) return address;
+				return { ...address, ageMs: Math.min(address.ageMs, Math.max(0, clock.now() - trueAtMs)) };
+			},
+		});
+	};
+}
+
 /** A lookup that nothing is known for is not waited for. */
 export const failsFirstLookups: ClientFault = (diplomat) =>
 	replacing(diplomat, {

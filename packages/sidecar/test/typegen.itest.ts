@@ -77,7 +77,7 @@ describe('sidecar typegen', () => {
 		[
 			'a bad one, with its line',
 			['--services', 'bad.yaml'],
-			/bad\.yaml:3:6: .* \(docs\/guide\/backends\.md describes the format\)/,
+			/bad\.yaml:3:6: .* \(\S*docs\/guide\/backends\.md describes the format\)/,
 		],
 		['a name that is there twice', ['--services', 'twice.json'], /twice\.json:1:\d+: .*unique/],
 		['no name at all', ['--services', 'empty.yaml'], /empty\.yaml has no services, .*: add one first/],

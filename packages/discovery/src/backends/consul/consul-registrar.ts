@@ -8,7 +8,10 @@ import { RestoreWatches } from './watches/restore-watch.ts';
  * Registers at the agents of these addresses: each instance at one of them, the first while that is well. The creator closes it before
  * `http`.
  */
-export function consulRegistrar(http: ConsulHttp, restores = new RestoreWatches(http)): PlacedRegistrar {
+export function consulRegistrar(
+	http: ConsulHttp,
+	restores: RestoreWatches = new RestoreWatches(http),
+): PlacedRegistrar {
 	const places = Array.from({ length: http.addressCount }, (_, number) => new AgentRegistrar(http, number));
 	return new PlacedRegistrar({ places, catalogue: new ConsulCatalogue(http, restores), clock: http.clock });
 }

@@ -24,6 +24,6 @@ it('finds the lines of the log: a text, one of two, one of a table, and one of s
 	const lines = logLines();
 	expect(lines.get('watch recovered')).toEqual(['info']);
 	expect(lines.get('enough instances are healthy again')).toEqual(['warn']);
-	expect(lines.get('hold ended: the empty answer was wrong')).toEqual(['warn']);
+	expect(lines.get('hold ended: the registry has valid entries again')).toEqual(['warn']);
 	expect(lines.get('connection closed')).toEqual(['debug', 'warn']);
 });

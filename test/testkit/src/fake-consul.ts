@@ -34,6 +34,8 @@ export interface FakeConsulOptions {
 }
 
 const HEALTH = '/v1/health/service/';
+/** What is held to notice a restore. */
+const RESTORES = '/v1/catalog/service/consul';
 const HEARTBEAT = '/v1/status/leader';
 
 const TOO_MANY =
@@ -120,9 +122,14 @@ export class FakeConsul implements AsyncDisposable {
 		return this.#index;
 	}
 
-	/** Queries that block now. */
+	/** Queries that block now, but for those that wait for a restore. */
 	get blocked(): number {
-		return this.#held.size;
+		return this.#held.size - this.waitingForRestore;
+	}
+
+	/** Queries that wait for a restore, which are no part of `requests` and meet none of the faults that were given for one request each. */
+	get waitingForRestore(): number {
+		return [...this.#held].filter(({ path }) => path === RESTORES).length;
 	}
 
 	/** Connections that are open now, or have been asked for. */
@@ -232,6 +239,11 @@ export class FakeConsul implements AsyncDisposable {
 		for (const held of [...this.#held]) if (this.#refused.has(held.path)) held.answer();
 	}
 
+	/** No request is denied any more. */
+	allowPaths(): void {
+		this.#refused.clear();
+	}
+
 	/** Answers for this service as it is now, whatever is set from now on, as a server does that lags; until another one is named. */
 	lag(service: string | undefined): void {
 		const path = `${HEALTH}${service}`;
@@ -242,7 +254,7 @@ export class FakeConsul implements AsyncDisposable {
 
 	/** Lets every blocked query return now, although nothing has changed. */
 	wakeAll(): void {
-		for (const held of [...this.#held]) held.answer();
+		for (const held of [...this.#held]) if (held.path !== RESTORES) held.answer();
 	}
 
 	/** While held it answers nothing at all; what was asked meanwhile is answered when it is let go. */
@@ -269,11 +281,13 @@ export class FakeConsul implements AsyncDisposable {
 			return;
 		}
 		const token = request.headers['x-consul-token'];
-		this.requests.push({
-			path: pathname,
-			query: searchParams,
-			token: typeof token === 'string' ? token : undefined,
-		});
+		if (pathname !== RESTORES) {
+			this.requests.push({
+				path: pathname,
+				query: searchParams,
+				token: typeof token === 'string' ? token : undefined,
+			});
+		}
 		if (this.#unanswered === undefined) this.#serve(pathname, searchParams, response);
 		else this.#unanswered.push(() => this.#serve(pathname, searchParams, response));
 	}
@@ -287,7 +301,7 @@ export class FakeConsul implements AsyncDisposable {
 	}
 
 	#serve(pathname: string, searchParams: URLSearchParams, response: ServerResponse): void {
-		const fault = this.outage ?? this.#faults.shift() ?? this.#pathFaults.get(pathname);
+		const fault = this.outage ?? this.#nextFault(pathname) ?? this.#pathFaults.get(pathname);
 		this.#pathFaults.delete(pathname);
 		const index = Number(searchParams.get('index') ?? 0);
 		if (this.#refused.has(pathname)) misbehave({ status: 403 }, response, this.#index);
@@ -306,7 +320,7 @@ export class FakeConsul implements AsyncDisposable {
 		const answer = (asked?: number): void => {
 			release();
 			// What was asked to fail meanwhile fails the query that is held.
-			const fault = this.#faults.shift();
+			const fault = this.#nextFault(path);
 			const headers = {
 				...(this.#isStreamed(path) && { 'x-consul-query-backend': 'streaming' }),
 				...(asked !== undefined && { 'x-consul-index': String(asked) }),
@@ -319,6 +333,10 @@ export class FakeConsul implements AsyncDisposable {
 		timer = this.#clock.setTimeout(() => answer(), Number.parseInt(query.get('wait') ?? '300000', 10));
 		this.#held.add(held);
 		response.once('close', release);
+	}
+
+	#nextFault(path: string): FakeConsulFault | undefined {
+		return path === RESTORES ? undefined : this.#faults.shift();
 	}
 
 	#isStreamed(path: string): boolean {

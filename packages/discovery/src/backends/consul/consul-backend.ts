@@ -23,6 +23,7 @@ import { watchConsulKey } from './watches/consul-keys.ts';
 import { taggedAddresses } from './watches/health-entry.ts';
 import { whileMoving } from './watches/node-loss.ts';
 import { type InstancesAnswer, readAnsweredInstances, readAnsweredServices } from './watches/read-answer.ts';
+import { RestoreWatches } from './watches/restore-watch.ts';
 import { type FetchInstances, ServiceWatches } from './watches/service-watches.ts';
 import { type ConsulWatch, WatchRecovery } from './watches/watch-recovery.ts';
 
@@ -52,7 +53,8 @@ class ConsulBackend implements Backend {
 		if (taggedAddress !== undefined) oneOfOption('taggedAddress', taggedAddress, taggedAddresses);
 		this.#options = options;
 		this.#http = options.http ?? new ConsulHttp(options);
-		this.registrar = consulRegistrar(this.#http);
+		const restores = new RestoreWatches(this.#http);
+		this.registrar = consulRegistrar(this.#http, restores);
 		this.#recovery = new WatchRecovery(
 			this.#http.clock,
 			options.random,
@@ -67,6 +69,7 @@ class ConsulBackend implements Backend {
 			...options,
 			http: this.#http,
 			recovery: this.#recovery,
+			restores,
 			fetch: (query, place) => this.#fetchOf(query, place),
 			parameters: (datacenter) => this.#http.readParameters(datacenter),
 		});
@@ -146,7 +149,6 @@ class ConsulBackend implements Backend {
 				throw withRight(error, `service:read for ${JSON.stringify(query.service)} and node:read for its nodes`);
 			});
 			if (answer.mayBeDenied && !isKnownEmpty) await refuseIfDenied(this.#http, query, before, signal);
-			if (answer.isStreamed) this.#watches.watchRestores(query.datacenter);
 			before = answer.value;
 			isKnownEmpty = before.length === 0;
 			return answer;

@@ -16,10 +16,13 @@ import type { ConsulHttp } from './http/consul-http.ts';
 import { type AgentCheck, APP_META, renewedCheck } from './service-definition.ts';
 import type { HealthEntry } from './watches/health-entry.ts';
 import { readAnsweredIndex } from './watches/read-answer.ts';
+import type { RestoreWatches } from './watches/restore-watch.ts';
 
 /** For all addresses together: the app waits for its registration. */
 const LOOK_MS = 3000;
 const NODE_CHECK = 'serfHealth';
+/** The datacenter of the agent, whichever one is asked for lookups. */
+const AGENTS_OWN = '';
 
 interface NodeCheck extends AgentCheck {
 	readonly CheckID?: string;
@@ -29,9 +32,11 @@ interface NodeCheck extends AgentCheck {
 /** What Consul's servers publish of the registrations of one sidecar. Source: https://developer.hashicorp.com/consul/api-docs/health */
 export class ConsulCatalogue implements RegistrationCatalogue {
 	readonly #http: ConsulHttp;
+	readonly #restores: RestoreWatches;
 
-	constructor(http: ConsulHttp) {
+	constructor(http: ConsulHttp, restores: RestoreWatches) {
 		this.#http = http;
+		this.#restores = restores;
 	}
 
 	look({ id, service, owner }: RegistrationName, avoided: number): Promise<readonly Sighting[]> {
@@ -70,8 +75,12 @@ export class ConsulCatalogue implements RegistrationCatalogue {
 			...readAnsweredIndex(response),
 			value: readSightings(response, body),
 		}));
-		const loop = new WatchLoop<readonly Sighting[]>({
-			fetch: this.#http.blocking(question, undefined, () => this.#otherThan(avoided())),
+		const ask = this.#http.blocking(question, undefined, () => this.#otherThan(avoided()));
+		const loop: WatchLoop<readonly Sighting[]> = new WatchLoop<readonly Sighting[]>({
+			fetch: (index, signal) => {
+				this.#restores.asks(AGENTS_OWN, loop, index);
+				return ask(index, signal);
+			},
 			isSame: (before, after) => JSON.stringify(before) === JSON.stringify(after),
 			answered: seen,
 			// It goes on by itself, and a renewal that fails looks as well.
@@ -79,7 +88,10 @@ export class ConsulCatalogue implements RegistrationCatalogue {
 			clock,
 		});
 		loop.start();
-		return () => loop.stop();
+		return () => {
+			loop.stop();
+			this.#restores.leave(AGENTS_OWN, loop);
+		};
 	}
 
 	#question<T>(

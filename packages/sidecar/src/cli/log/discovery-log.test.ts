@@ -25,9 +25,9 @@ function logged(event: DiscoveryEvent): [level: string, facts: object, message: 
 
 describe('the log of what keeps answers honest', () => {
 	it.each<[string, DiscoveryEvent, RegExp]>([
-		['warn', { type: 'held', query, count: 2, holdMs: 10 }, /registry returned nothing/],
+		['warn', { type: 'held', query, count: 2, holdMs: 10 }, /no valid entry left/],
 		['warn', { type: 'hold-ended', query, outcome: 'emptied', heldMs: 5 }, /is confirmed/],
-		['warn', { type: 'hold-ended', query, outcome: 'returned', heldMs: 5 }, /was wrong/],
+		['warn', { type: 'hold-ended', query, outcome: 'returned', heldMs: 5 }, /valid entries again/],
 		[
 			'warn',
 			{ type: 'instances-refused', query, count: 1, added: 1, instances: [{ instance: 'a', reason: 'has no host' }] },

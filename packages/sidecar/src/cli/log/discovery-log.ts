@@ -33,7 +33,7 @@ export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
 		case 'held':
 			log.warn(
 				{ query: event.query, count: event.count, holdMs: event.holdMs },
-				'registry returned nothing; serving the last known answer',
+				'no valid entry left; serving last known answer',
 			);
 			return;
 		case 'hold-ended': {
@@ -133,7 +133,7 @@ function reasonOf({ code, message, cause }: SpockError): string {
 }
 
 const HOLD_ENDS: Readonly<Record<'returned' | 'emptied' | 'failed' | 'dropped', string>> = {
-	returned: 'hold ended: the empty answer was wrong',
+	returned: 'hold ended: the registry has valid entries again',
 	emptied: 'hold ended: the empty answer is confirmed',
 	failed: 'hold ended: watch failed; serving last known answer',
 	dropped: 'hold ended: no client reads it anymore',

@@ -16,6 +16,8 @@ import type { Clock, TimerHandle } from '@spock/protocol/internal';
 const STREAMS_MAX = 200;
 /** A connection that does not answer a ping within this time is gone. */
 const PING_MS = 2000;
+/** A connection that was silent for so long is probed each second, as node:http does it by default: ten lost probes end it. */
+const KEEP_ALIVE_MS = 1000;
 /** How long a handshake may take. */
 const HANDSHAKE_MS = 2000;
 /** For all answers on one connection that nobody has read yet: the default of 64 KiB would make large ones wait for each other. */
@@ -114,7 +116,10 @@ export class Http2Sessions {
 		const http2 = connect(this.#authority, this.#options);
 		const session: Session = { http2, streams: 0, pingTimer: undefined };
 		this.#sessions.add(session);
-		http2.on('connect', () => http2.setLocalWindowSize(WINDOW_BYTES));
+		http2.on('connect', (_, socket) => {
+			http2.setLocalWindowSize(WINDOW_BYTES);
+			socket.setKeepAlive(true, KEEP_ALIVE_MS);
+		});
 		// What fails are its requests, each of which tells; the connection itself is taken out when it closes.
 		http2.on('error', () => undefined);
 		http2.on('close', () => {

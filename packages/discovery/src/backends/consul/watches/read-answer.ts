@@ -1,7 +1,7 @@
 import type { ServiceInstance, ServiceListEntry } from '@spock/protocol';
 
 import type { FetchAnswer } from '../../../watch/watch-loop.ts';
-import { type AnswerHeaders, isStreamed, parseIndex, readAnswerMeta } from '../client/answer-headers.ts';
+import { type AnswerHeaders, parseIndex, readAnswerMeta } from '../client/answer-headers.ts';
 import { notJson, refuseFiltered } from '../client/consul-error.ts';
 import { readHealthEntries, type TaggedAddress } from './health-entry.ts';
 
@@ -9,8 +9,6 @@ import { readHealthEntries, type TaggedAddress } from './health-entry.ts';
 export interface InstancesAnswer extends FetchAnswer<readonly ServiceInstance[]> {
 	/** It is empty, and nothing in it says whether that is the truth or the want of a permission. */
 	readonly mayBeDenied?: true;
-	/** An agent gave it from its stream: it holds such a query although the index has gone back. */
-	readonly isStreamed?: true;
 }
 
 /**
@@ -32,7 +30,6 @@ export function readAnsweredInstances(
 		index,
 		meta: readAnswerMeta(response),
 		...(mayBeDenied && { mayBeDenied }),
-		...(isStreamed(response) && { isStreamed: true }),
 	};
 }
 

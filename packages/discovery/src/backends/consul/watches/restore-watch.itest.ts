@@ -3,19 +3,14 @@ import { expect, it } from 'vitest';
 
 import { watched } from '../../../../test/watched-backend.ts';
 
-const restores = (paths: readonly string[]): number =>
-	paths.filter((path) => path === '/v1/catalog/service/consul').length;
-
 it('a restore from a snapshot is seen at once, although the query that a stream answers sleeps through it', async () => {
 	await using fake = await startFakeConsul({ streams: true });
 	fake.set('barista', [{ id: 'a' }]);
 	await using one = watched([fake]);
 	await waitFor('the query', () => fake.blocked === 1);
-	// The first answer of a stream: from now on somebody watches for restores.
-	fake.set('barista', [{ id: 'b' }]);
-	await waitFor('the watch of restores', () => fake.blocked === 2);
-	fake.restore(5, 'barista', [{ id: 'a' }]);
-	await waitFor('the older state', () => one.answers.at(-1)?.[0]?.instance === 'node-1/a');
+	await waitFor('the watch of restores', () => fake.waitingForRestore === 1);
+	fake.restore(5, 'barista', [{ id: 'older' }]);
+	await waitFor('the older state', () => one.answers.at(-1)?.[0]?.instance === 'node-1/older');
 	expect(one.errors).toEqual([]);
 });
 
@@ -24,8 +19,7 @@ it('and once more a second later, because servers install a snapshot one after t
 	await using fake = await startFakeConsul({ streams: true });
 	await using one = watched([fake], { clock });
 	await waitFor('the query', () => fake.blocked === 1);
-	fake.set('barista', [{ id: 'a' }]);
-	await waitFor('the watch of restores', () => fake.blocked === 2);
+	await waitFor('the watch of restores', () => fake.waitingForRestore === 1);
 	const reads = (): number =>
 		fake.requests.filter(({ path, query }) => path === '/v1/health/service/barista' && !query.has('index')).length;
 	const before = reads();
@@ -40,17 +34,24 @@ it('and once more a second later, because servers install a snapshot one after t
 		return reads() === before + 2;
 	});
 	await one.backend.close();
-	await waitFor('the end of all', () => fake.blocked === 0);
+	await waitFor('the end of all', () => fake.blocked + fake.waitingForRestore === 0);
 	expect(clock.pendingTimers).toBe(0);
 });
 
-it('where no stream answers nothing more is asked: the query itself ends', async () => {
-	await using fake = await startFakeConsul();
+it('a restore while the query that notices them fails is seen once that is answered, and the query ends with the last watch', async () => {
+	await using fake = await startFakeConsul({ streams: true });
+	fake.set('barista', [{ id: 'a' }]);
+	fake.set('waiter', [{ id: 'w' }]);
 	await using one = watched([fake]);
-	await waitFor('the query', () => fake.blocked === 1);
-	fake.set('barista', [{ id: 'b' }]);
-	await waitFor('the change', () => one.answers.length === 2 && fake.blocked === 1);
-	fake.restore(5, 'barista', [{ id: 'a' }]);
-	await waitFor('the older state', () => one.answers.at(-1)?.[0]?.instance === 'node-1/a');
-	expect(restores(fake.requests.map(({ path }) => path))).toBe(0);
+	await waitFor('the watch of restores', () => fake.blocked === 1 && fake.waitingForRestore === 1);
+	fake.refusePaths('/v1/catalog/service/consul');
+	await waitFor('its end', () => fake.waitingForRestore === 0);
+	fake.restore(5, 'barista', [{ id: 'older' }]);
+	fake.allowPaths();
+	const other = one.backend.watch({ service: 'waiter' }, { answered: () => undefined, failed: () => undefined });
+	await waitFor('the older state', () => one.answers.at(-1)?.[0]?.instance === 'node-1/older');
+	one.watch.stop();
+	await waitFor('one watch less', () => fake.blocked === 1 && fake.waitingForRestore === 1);
+	other.stop();
+	await waitFor('the end of all', () => fake.blocked + fake.waitingForRestore === 0);
 });

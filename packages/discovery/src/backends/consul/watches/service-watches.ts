@@ -9,7 +9,7 @@ import type { ConsulHttp } from '../http/consul-http.ts';
 import type { HeldPlace } from '../http/held-room.ts';
 import { type PolledService, PolledServices } from './polled-services.ts';
 import { QueryBudget } from './query-budget.ts';
-import { RestoreWatch } from './restore-watch.ts';
+import type { RestoreWatches } from './restore-watch.ts';
 import type { ConsulWatch, WatchRecovery } from './watch-recovery.ts';
 
 /** Queries a minute for all services together that are polled. */
@@ -31,6 +31,7 @@ export interface ServiceWatchesOptions {
 	/** Default {@link DEFAULT_POLLS_PER_MINUTE_MAX}. */
 	readonly pollsPerMinuteMax?: number;
 	readonly recovery: WatchRecovery;
+	readonly restores: RestoreWatches;
 	/** How the instances of a query are fetched, and held at the place that it has then. */
 	readonly fetch: (query: ServiceQuery, place: () => HeldPlace | undefined) => FetchInstances;
 	/** The parameters of queries that are for no service, in a datacenter. */
@@ -67,8 +68,6 @@ export class ServiceWatches {
 	readonly #polling = new Set<Watching>();
 	/** By datacenter. */
 	readonly #polled = new Map<string, PolledServices>();
-	/** By datacenter. */
-	readonly #restores = new Map<string, RestoreWatch>();
 	readonly #endListening: () => void;
 	#mode: 'each' | 'polled' = 'each';
 	#timer: TimerHandle | undefined;
@@ -88,8 +87,10 @@ export class ServiceWatches {
 		const watching = this.#add(query, observer);
 		watching.loop = this.#options.recovery.start<readonly ServiceInstance[]>({
 			fetch: (index, signal) => {
-				const { way, fetch } = watching;
-				return way.type === 'polled' ? way.service.fetch(index, signal) : fetch(index, signal);
+				const { way, fetch, loop } = watching;
+				if (way.type === 'polled') return way.service.fetch(index, signal);
+				if (loop !== undefined) this.#options.restores.asks(query.datacenter, loop, index);
+				return fetch(index, signal);
 			},
 			isSame: isSameAnswer,
 			answered: (instances, meta) => {
@@ -116,33 +117,16 @@ export class ServiceWatches {
 		};
 	}
 
-	/**
-	 * An agent has answered from its stream: from now on a restore of the servers is watched for. Not in place of the first
-	 * queries, which no stream answers.
-	 */
-	watchRestores(datacenter: string | undefined): void {
-		const place = datacenter ?? '';
-		if (this.#restores.has(place)) return;
-		const { http, recovery, parameters } = this.#options;
-		const restored = (): void => {
-			for (const { query, way, loop } of [...this.#all]) {
-				if (query.datacenter === datacenter && way.type === 'held') loop?.reread();
-			}
-		};
-		this.#restores.set(place, new RestoreWatch({ http, recovery, parameters: parameters(datacenter), restored }));
-	}
-
 	/** Ends all of them. */
 	stop(): void {
 		this.#endListening();
 		this.#options.http.clock.clearTimeout(this.#timer);
-		for (const restore of this.#restores.values()) restore.stop();
 		for (const watching of this.#all) {
 			watching.loop?.stop();
 			this.#leave(watching);
 		}
 		for (const polled of this.#polled.values()) polled.stop();
-		for (const one of [this.#all, this.#restores, this.#polled]) one.clear();
+		for (const one of [this.#all, this.#polled]) one.clear();
 	}
 
 	#add(query: ServiceQuery, observer: BackendObserver): Watching {
@@ -200,7 +184,8 @@ export class ServiceWatches {
 	}
 
 	#leave(watching: Watching): void {
-		const { way } = watching;
+		const { way, loop, query } = watching;
+		if (loop !== undefined) this.#options.restores.leave(query.datacenter, loop);
 		this.#held.delete(watching);
 		this.#polling.delete(watching);
 		if (way.type === 'held') way.place.release();
@@ -233,11 +218,6 @@ export class ServiceWatches {
 			if (polled.size > 0) continue;
 			polled.stop();
 			this.#polled.delete(place);
-		}
-		for (const [place, restore] of this.#restores) {
-			if (isSomeIn(this.#all, place)) continue;
-			restore.stop();
-			this.#restores.delete(place);
 		}
 	}
 
@@ -287,9 +267,4 @@ function first(all: Iterable<Watching>, isBefore: (one: Watching, other: Watchin
 	let found: Watching | undefined;
 	for (const one of all) if (found === undefined || isBefore(one, found)) found = one;
 	return found;
-}
-
-function isSomeIn(all: Iterable<Watching>, place: string): boolean {
-	for (const { query } of all) if ((query.datacenter ?? '') === place) return true;
-	return false;
 }

@@ -13,7 +13,7 @@ import { readSeeds } from './seeds-file.ts';
 import { INVARIANTS } from './violation.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 
 /** Runs these in so many threads; gives what came of each, in their order. */
 async function results(runs: readonly SeedRun[], name: string, jobs = 2): Promise<(SeedResult | undefined)[]> {

@@ -54,7 +54,7 @@ describe('maxAgeMs of a lookup', () => {
 		sidecar.options = { handle: ({ func }) => (func === 'watchService' ? 'hold' : undefined) };
 		const asking = diplomat.getInstances('barista', { maxAgeMs: 2000 });
 		await settle();
-		const [{ id }] = sidecar.requestsOf('watchService') as [{ readonly id: number }];
+		const [{ id }] = sidecar.requestsOf('watchService') as unknown as readonly [{ readonly id: number }];
 		const verifiedAt = clock.wallNow();
 		const old = {
 			...fakeSnapshot('barista', 1, ['10.0.0.1:80']),

@@ -13,14 +13,13 @@ import { refuseUnaskable, withRight } from './client/consul-error.ts';
 import type { ConsulHttp } from './http/consul-http.ts';
 import {
 	type AgentCheck,
-	type AgentService,
-	APP_META,
 	checkIdOf,
 	outdatedChecks,
-	readOwned,
 	renewedCheck,
-	toServiceDefinition,
-} from './service-definition.ts';
+	takenId,
+	writtenIds,
+} from './instance-checks.ts';
+import { type AgentService, APP_META, readOwned, toServiceDefinition } from './service-definition.ts';
 
 type Checks = Readonly<Record<string, AgentCheck>>;
 
@@ -62,7 +61,7 @@ export class AgentRegistrar implements RegistrationPlace {
 		}
 		refuseOthersCheck(id, checks);
 		const isOut = maintenance !== undefined;
-		const body = toServiceDefinition(definition, isOut ? { status: 'critical', note: '' } : health, terms);
+		const body = toServiceDefinition(definition, isOut ? { status: 'critical', note: '' } : health, terms, checks);
 		const token = await this.#calls.put('/agent/service/register', body).catch((error: unknown) => {
 			throw withRight(error, `service:write on ${JSON.stringify(service)}`);
 		});
@@ -92,6 +91,8 @@ export class AgentRegistrar implements RegistrationPlace {
 			// Before anything changes: the agent repeats it to the servers with the token that came with the registration, and where that is
 			// revoked it repeats nothing for a minute or more.
 			if (token !== own.token) throw registerAnew(id, 'was registered with another ACL token');
+			// A report must not be written to it.
+			refuseOthersCheck(id, checks);
 			const node = nodeIn(checks);
 			// Its name in snapshots is another one.
 			if (node !== undefined && node !== (own.node ?? node))
@@ -140,9 +141,10 @@ export class AgentRegistrar implements RegistrationPlace {
 		await this.#calls.put(`/agent/service/maintenance/${id}`, undefined, { enable: 'true', reason });
 	}
 
-	/** Its checks, and whatever has the id of its own one. */
+	/** Its checks, and whatever has the id of one that is written for it. */
 	#checksOf(id: string): Promise<Checks> {
-		return this.#calls.get<AgentCheck>('/agent/checks', `ServiceID == "${id}" or CheckID == "${checkIdOf(id)}"`);
+		const filter = [`ServiceID == "${id}"`, ...writtenIds(id).map((checkId) => `CheckID == "${checkId}"`)];
+		return this.#calls.get<AgentCheck>('/agent/checks', filter.join(' or '));
 	}
 
 	/** Who has registered this id at the agent, as far as it is not this owner, and the token that it was asked with. */
@@ -175,12 +177,12 @@ function unlessUnknown(error: unknown): void {
 	if (!SpockError.is(error, 'NO_SUCH_SERVICE')) throw error;
 }
 
-/** Throws BAD_REQUEST where another program's check has the id of ours: a check's id is unique at its agent, not within its service. */
+/** Throws BAD_REQUEST where another program's check has an id of ours: a check's id is unique at its agent, not within its service. */
 function refuseOthersCheck(id: string, checks: Checks): void {
-	const checkId = checkIdOf(id);
-	const { ServiceID = id } = checks[checkId] ?? {};
-	if (ServiceID === id) return;
-	const message = `the check ${checkId} at this agent belongs to ${ServiceID || 'its node'}: register with another id`;
+	const checkId = takenId(id, checks);
+	if (checkId === undefined) return;
+	const of = checks[checkId]?.ServiceID || 'its node';
+	const message = `the check ${checkId} at this agent belongs to ${of}: register with another id`;
 	throw new SpockError('BAD_REQUEST', message, { details: { id } });
 }
 

@@ -13,7 +13,8 @@ import { quote } from './client/consul-call.ts';
 import { type ConsulQuestion, sendRequest } from './client/consul-client.ts';
 import { notJson, refuseFiltered } from './client/consul-error.ts';
 import type { ConsulHttp } from './http/consul-http.ts';
-import { type AgentCheck, APP_META, renewedCheck } from './service-definition.ts';
+import { type AgentCheck, maintenanceIdOf, renewedCheck } from './instance-checks.ts';
+import { APP_META } from './service-definition.ts';
 import type { HealthEntry } from './watches/health-entry.ts';
 import { readAnsweredIndex } from './watches/read-answer.ts';
 
@@ -23,7 +24,6 @@ const NODE_CHECK = 'serfHealth';
 
 interface NodeCheck extends AgentCheck {
 	readonly CheckID?: string;
-	readonly Notes?: string;
 }
 
 /** What Consul's servers publish of the registrations of one sidecar. Source: https://developer.hashicorp.com/consul/api-docs/health */
@@ -121,7 +121,7 @@ function sightingOf({
 	);
 	const isNodeLost = checks[NODE_CHECK]?.Status === 'critical';
 	const app = Service?.Meta?.[APP_META];
-	const maintenance = checks[`_service_maintenance:${id}`];
+	const maintenance = checks[maintenanceIdOf(id)];
 	return {
 		id,
 		node: Node?.Node ?? '',

@@ -8,6 +8,8 @@ export interface Placed {
 	readonly place: number;
 	readonly service: string;
 	readonly owner: string;
+	/** For whom it is: the app, or else the client. */
+	readonly share: string;
 	/** Null if the registry did not return it. */
 	readonly node: string | null;
 	/** As it was defined; undefined for the host of the node. */
@@ -28,16 +30,23 @@ export interface Placed {
 export type View = readonly Sighting[] | undefined;
 
 /** The definition with the host that it had where it was registered first. Throws UNAVAILABLE if that is unknown. */
-export function hosted(definition: InstanceDefinition, before: Placed | undefined, view: View): InstanceDefinition {
+export function hosted(
+	definition: InstanceDefinition,
+	before: Placed | undefined,
+	view: View,
+	nodeHost: string | undefined,
+): InstanceDefinition {
 	if (definition.host !== undefined || before === undefined) return definition;
-	const host = before.host ?? (view?.find(({ node }) => node === before.node) ?? before.seen)?.nodeHost;
+	const host = before.host ?? (view?.find(({ node }) => node === before.node) ?? before.seen)?.nodeHost ?? nodeHost;
 	if (host !== undefined) return { ...definition, host };
 	const message = `${definition.id} has the address of its agent, which is unknown: register it with a host`;
 	throw new SpockError('UNAVAILABLE', message, { details: { id: definition.id, owner: before.owner } });
 }
 
-export function maintenanceOf(before: Placed | undefined, view: View): string | undefined {
-	return view?.find(({ maintenance }) => maintenance !== undefined)?.maintenance ?? before?.seen?.maintenance;
+/** As it is published; where it is no longer, as it was seen last, or else as the place listed it. */
+export function maintenanceOf(before: Placed, view: View, listed: string | undefined): string | undefined {
+	const published = view?.find(({ node }) => node === before.node) ?? before.seen;
+	return published === undefined ? listed : published.maintenance;
 }
 
 /** True where the place itself did not answer, and not where it refused. */

@@ -14,6 +14,7 @@ import type { ConsulHttp } from './http/consul-http.ts';
 import {
 	type AgentCheck,
 	checkIdOf,
+	maintenanceIdOf,
 	outdatedChecks,
 	renewedCheck,
 	takenId,
@@ -73,8 +74,9 @@ export class AgentRegistrar implements RegistrationPlace {
 		// Checks that a former definition had, and this one has not, must not go on judging the instance.
 		for (const outdated of outdatedChecks(definition, checks))
 			await this.#calls.put(`/agent/check/deregister/${outdated}`).catch(unlessUnknown);
-		const node = nodeIn(await this.#checksOf(id));
-		this.#own.set(id, { owner, token, node });
+		const written = await this.#checksOf(id);
+		const node = nodeIn(written);
+		this.#own.set(id, { owner, token, node, maintenance: maintenanceIn(id, written) });
 		// Not returned to a token that may not read the service.
 		return node === undefined ? null : `${node}/${id}`;
 	}
@@ -82,7 +84,9 @@ export class AgentRegistrar implements RegistrationPlace {
 	async report(id: string, health: InstanceHealth): Promise<void> {
 		const own = this.#own.get(id);
 		if (own !== undefined) {
-			const { rival, isUnmarked, token, checks } = await this.#look(id, own.owner);
+			const { rival, isUnmarked, isThere, token, checks } = await this.#look(id, own.owner);
+			// Of an agent that has lost it, the reason is still what was known.
+			if (isThere) own.maintenance = maintenanceIn(id, checks);
 			if (rival?.isAlive) throw rivalError(id, rival);
 			// Its address may be another one, and reports would keep it passing.
 			if (isUnmarked) throw registerAnew(id, 'was registered by another program');
@@ -121,7 +125,8 @@ export class AgentRegistrar implements RegistrationPlace {
 		if (own.length === 0) return [];
 		const checks = await this.#calls.get<AgentCheck>('/agent/checks');
 		// With which token each was registered is not known: it is registered anew with the next write.
-		for (const { ID } of own) if (!this.#own.has(ID)) this.#own.set(ID, { owner });
+		for (const { ID } of own)
+			this.#own.set(ID, { ...(this.#own.get(ID) ?? { owner }), maintenance: maintenanceIn(ID, checks) });
 		return own.map((service) => readOwned(service, checks));
 	}
 
@@ -129,6 +134,10 @@ export class AgentRegistrar implements RegistrationPlace {
 		const { rival, isUnmarked, isThere, checks } = await this.#look(id, owner);
 		if (!isThere || rival !== undefined || isUnmarked) return undefined;
 		return nodeIn(checks) ?? null;
+	}
+
+	maintenanceOf(id: string): string | undefined {
+		return this.#own.get(id)?.maintenance;
 	}
 
 	/** Gives the token that it was sent with. */
@@ -167,10 +176,17 @@ interface Own {
 	readonly token?: string | undefined;
 	/** As Consul named it last. */
 	readonly node?: string | undefined;
+	/** Why an operator has taken it out of service, as the agent listed it last. */
+	maintenance?: string | undefined;
 }
 
 function nodeIn(checks: Checks): string | undefined {
 	return Object.values(checks)[0]?.Node;
+}
+
+function maintenanceIn(id: string, checks: Checks): string | undefined {
+	const check = checks[maintenanceIdOf(id)];
+	return check && (check.Notes ?? '');
 }
 
 function unlessUnknown(error: unknown): void {

@@ -59,6 +59,20 @@ export class ConsulCatalogue implements RegistrationCatalogue {
 		return this.#http.call(question, { first: this.#otherThan(avoided), timeoutMs: LOOK_MS });
 	}
 
+	async nodeHost(node: string, avoided: number): Promise<string | undefined> {
+		const question: ConsulQuestion<string | undefined> = {
+			parameters: { ...this.#place(), filter: `Node == ${quote(node)}` },
+			send: (client, common) => sendRequest(client, common, { method: 'GET', path: '/catalog/nodes' }),
+			read: (response, body) => {
+				if (!Array.isArray(body)) throw notJson(response);
+				if (body.length === 0) refuseFiltered(response);
+				const [found] = body.filter(isObject) as { readonly Address?: string }[];
+				return found?.Address || undefined;
+			},
+		};
+		return this.#http.call(question, { first: this.#otherThan(avoided), timeoutMs: LOOK_MS });
+	}
+
 	watch(
 		{ service, owner }: { readonly service: string; readonly owner: string },
 		avoided: () => number,

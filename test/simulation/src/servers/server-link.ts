@@ -53,7 +53,8 @@ export function serverLink(cluster: SimServers, process: SimProcess, random: See
 			look: ({ id, owner }, avoided) => look(avoided, () => cluster.sightings(owner).filter((one) => one.id === id)),
 			isNodeWell: (node, avoided) =>
 				look(avoided, () => cluster.servers.some((one) => one.name === node && one.node === 'well')),
-			nodeHost: (node, avoided) => look(avoided, () => {
+			nodeHost: (node, avoided) =>
+				look(avoided, () => {
 					const server = cluster.servers.find((one) => one.name === node);
 					return server && `10.9.0.${server.number}`;
 				}),

@@ -89,3 +89,20 @@ export function isBlocked(error: unknown): error is SpockError {
 export function isTwin({ host, port }: Sighting, at: Placed['at']): boolean {
 	return port === at.port && (at.host === undefined || host === at.host);
 }
+
+/** True if readers are sent to this very instance at another node as well. An address that is unknown could be another sidecar's. */
+export function isElsewhere(
+	id: string,
+	{ node, at, host: kept, seen }: Placed,
+	sightings: readonly Sighting[],
+	nodeHost: string | undefined,
+): boolean {
+	const host = at.host ?? kept ?? seen?.host ?? nodeHost;
+	if (node === null || host === undefined) return false;
+	return sightings.some((one) => one.id === id && one.node !== node && one.isServed && isTwin(one, { ...at, host }));
+}
+
+/** For whom it is: the app, or else the client. */
+export function shareOf({ app, claimant }: InstanceDefinition): string {
+	return app ?? claimant ?? '';
+}

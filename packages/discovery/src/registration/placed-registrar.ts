@@ -16,11 +16,13 @@ import {
 	hosted,
 	isAway,
 	isBlocked,
+	isElsewhere,
 	isTwin,
 	lossOf,
 	maintenanceOf,
 	type Placed,
 	registerAnew,
+	shareOf,
 	unseenError,
 	type View,
 } from './placed-instance.ts';
@@ -326,12 +328,8 @@ export class PlacedRegistrar implements Registrar {
 
 	/** As an earlier process may have left it, or a disk brings it back. */
 	#takeOutElsewhere(id: string, placed: Placed, sightings: readonly Sighting[]): void {
-		const { node, owner, at, host: kept, place: own } = placed;
-		const host = at.host ?? kept ?? placed.seen?.host ?? this.#nodeHosts.of(placed);
-		// An address that is unknown could be another sidecar's.
-		if (node === null || host === undefined) return;
-		const isElsewhere = (one: Sighting): boolean => one.id === id && one.node !== node && one.isServed;
-		if (!sightings.some((one) => isElsewhere(one) && isTwin(one, { ...at, host }))) return;
+		const { owner, place: own } = placed;
+		if (!isElsewhere(id, placed, sightings, this.#nodeHosts.of(placed))) return;
 		for (const place of this.#places.keys()) if (place !== own) this.#strays.add({ id, owner }, place, this.#strayMs);
 		this.#strays.sweep(id);
 	}
@@ -355,9 +353,4 @@ export class PlacedRegistrar implements Registrar {
 	#rewrite(id: string): void {
 		for (const listener of this.#onLost) listener(id);
 	}
-}
-
-/** For whom it is. */
-function shareOf({ app, claimant }: InstanceDefinition): string {
-	return app ?? claimant ?? '';
 }

@@ -1,6 +1,7 @@
 import { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
+import { shareOf } from './placed-instance.ts';
 import type { Registration } from './registration.ts';
 import type { RegistrationHolder } from './registration-holders.ts';
 
@@ -67,8 +68,7 @@ export class RegistrationRoom {
 		const shares = new Map<string, Registration[]>();
 		for (const one of registrations.values()) {
 			if (one.phase !== 'held' || one.unheldSinceMs === undefined || one.unheldSinceMs > before) continue;
-			const { app, claimant } = one.definition.value;
-			const share = app ?? claimant ?? '';
+			const share = shareOf(one.definition.value);
 			shares.set(share, [...(shares.get(share) ?? []), one]);
 		}
 		const most = Math.max(...[...shares.values()].map(({ length }) => length));

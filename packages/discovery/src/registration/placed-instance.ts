@@ -26,6 +26,11 @@ export interface Placed {
 	onLost?: () => void;
 }
 
+/** What is known of one when it has been written. */
+export type PlacedFacts = Pick<Placed, 'place' | 'service' | 'owner' | 'share' | 'at' | 'host'> & {
+	readonly instance: string | null;
+};
+
 /** What the registry publishes of one registration; undefined where it is unknown. */
 export type View = readonly Sighting[] | undefined;
 

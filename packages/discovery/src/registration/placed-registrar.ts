@@ -21,6 +21,7 @@ import {
 	lossOf,
 	maintenanceOf,
 	type Placed,
+	type PlacedFacts,
 	registerAnew,
 	shareOf,
 	unseenError,
@@ -239,15 +240,7 @@ export class PlacedRegistrar implements Registrar {
 		if (this.#places.length > 1) await this.#nodeHosts.learn(placed);
 	}
 
-	#place(
-		id: string,
-		{
-			instance,
-			...facts
-		}: Pick<Placed, 'place' | 'service' | 'owner' | 'share' | 'at' | 'host'> & {
-			readonly instance: string | null;
-		},
-	): Placed {
+	#place(id: string, { instance, ...facts }: PlacedFacts): Placed {
 		const node = instance?.endsWith(`/${id}`) ? instance.slice(0, -id.length - 1) : null;
 		const before = this.#placed.get(id);
 		const placed: Placed = { ...facts, node, seen: undefined, isLost: false, isAway: false };

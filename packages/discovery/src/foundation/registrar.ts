@@ -24,7 +24,7 @@ export interface InstanceDefinition {
 	readonly claimant?: string;
 	/** The app that registered it, by its token: no other may change it, whatever has become of the client. Absent: unknown. */
 	readonly app?: string;
-	/** True for one that was found: whether the registry checks it by itself is not known, and stays as it is. */
+	/** True for one that was found: the registry may have added tagged addresses, and may not show the check that it does. */
 	readonly isPartial?: boolean;
 }
 

@@ -21,6 +21,8 @@ export interface RegistrationPlace {
 	owned(owner: string): Promise<readonly OwnedInstance[]>;
 	/** The node that has this id of this owner here; undefined if it is not registered here, null if its node is unknown. */
 	nodeOf(id: string, owner: string): Promise<string | null | undefined>;
+	/** Why an operator has taken it out of service here, as of the last write, report or search; undefined if none has. */
+	maintenanceOf(id: string): string | undefined;
 }
 
 /** One registration. */
@@ -56,6 +58,8 @@ export interface RegistrationCatalogue {
 	look(name: RegistrationName, avoided: number): Promise<readonly Sighting[]>;
 	/** Whether the registry has this node, and it has not failed. Rejects where that is unknown. */
 	isNodeWell(node: string, avoided: number): Promise<boolean>;
+	/** The address of this node; undefined where the registry does not have the node. Rejects where that is unknown. */
+	nodeHost(node: string, avoided: number): Promise<string | undefined>;
 	/** Reports each change of what this owner has of a service. Call what is returned to end it. */
 	watch(
 		of: { readonly service: string; readonly owner: string },

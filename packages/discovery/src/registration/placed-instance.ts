@@ -8,6 +8,8 @@ export interface Placed {
 	readonly place: number;
 	readonly service: string;
 	readonly owner: string;
+	/** For whom it is: the app, or else the client. */
+	readonly share: string;
 	/** Null if the registry did not return it. */
 	readonly node: string | null;
 	/** As it was defined; undefined for the host of the node. */
@@ -24,20 +26,32 @@ export interface Placed {
 	onLost?: () => void;
 }
 
+/** What is known of one when it has been written. */
+export type PlacedFacts = Pick<Placed, 'place' | 'service' | 'owner' | 'share' | 'at' | 'host'> & {
+	readonly instance: string | null;
+};
+
 /** What the registry publishes of one registration; undefined where it is unknown. */
 export type View = readonly Sighting[] | undefined;
 
 /** The definition with the host that it had where it was registered first. Throws UNAVAILABLE if that is unknown. */
-export function hosted(definition: InstanceDefinition, before: Placed | undefined, view: View): InstanceDefinition {
+export function hosted(
+	definition: InstanceDefinition,
+	before: Placed | undefined,
+	view: View,
+	nodeHost: string | undefined,
+): InstanceDefinition {
 	if (definition.host !== undefined || before === undefined) return definition;
-	const host = before.host ?? (view?.find(({ node }) => node === before.node) ?? before.seen)?.nodeHost;
+	const host = before.host ?? (view?.find(({ node }) => node === before.node) ?? before.seen)?.nodeHost ?? nodeHost;
 	if (host !== undefined) return { ...definition, host };
 	const message = `${definition.id} has the address of its agent, which is unknown: register it with a host`;
 	throw new SpockError('UNAVAILABLE', message, { details: { id: definition.id, owner: before.owner } });
 }
 
-export function maintenanceOf(before: Placed | undefined, view: View): string | undefined {
-	return view?.find(({ maintenance }) => maintenance !== undefined)?.maintenance ?? before?.seen?.maintenance;
+/** As it is published; where it is no longer, as it was seen last, or else as the place listed it. */
+export function maintenanceOf(before: Placed, view: View, listed: string | undefined): string | undefined {
+	const published = view?.find(({ node }) => node === before.node) ?? before.seen;
+	return published === undefined ? listed : published.maintenance;
 }
 
 /** True where the place itself did not answer, and not where it refused. */
@@ -79,4 +93,21 @@ export function isBlocked(error: unknown): error is SpockError {
  */
 export function isTwin({ host, port }: Sighting, at: Placed['at']): boolean {
 	return port === at.port && (at.host === undefined || host === at.host);
+}
+
+/** True if readers are sent to this very instance at another node as well. An address that is unknown could be another sidecar's. */
+export function isElsewhere(
+	id: string,
+	{ node, at, host: kept, seen }: Placed,
+	sightings: readonly Sighting[],
+	nodeHost: string | undefined,
+): boolean {
+	const host = at.host ?? kept ?? seen?.host ?? nodeHost;
+	if (node === null || host === undefined) return false;
+	return sightings.some((one) => one.id === id && one.node !== node && one.isServed && isTwin(one, { ...at, host }));
+}
+
+/** For whom it is: the app, or else the client. */
+export function shareOf({ app, claimant }: InstanceDefinition): string {
+	return app ?? claimant ?? '';
 }

@@ -30,7 +30,7 @@ function site(count = 3) {
 		has: new Map<string, { definition: InstanceDefinition; isExpired: boolean; maintenance?: string }>(),
 	}));
 	const writes: string[] = [];
-	const watchers = new Set<() => void>();
+	const watchers = new Map<() => void, string>();
 	let isBlind = false;
 	const published = (): Sighting[] =>
 		nodes.flatMap(({ name, number, state, has }) =>
@@ -79,6 +79,7 @@ function site(count = 3) {
 				reach('nodeOf');
 				return node.has.has(id) ? node.name : undefined;
 			},
+			maintenanceOf: (id) => node.has.get(id)?.maintenance,
 		};
 	});
 	const catalogue: RegistrationCatalogue = {
@@ -87,9 +88,13 @@ function site(count = 3) {
 			return published().filter((one) => one.id === id);
 		},
 		isNodeWell: async (name) => nodes.some((node) => node.name === name && node.state === 'well'),
-		watch: (_of, _avoided, seen) => {
+		nodeHost: async (name) => {
+			const node = nodes.find((one) => one.name === name && one.state !== 'left');
+			return node && `10.9.9.${node.number}`;
+		},
+		watch: ({ service }, _avoided, seen) => {
 			const look = (): void => seen(published());
-			watchers.add(look);
+			watchers.set(look, service);
 			return () => watchers.delete(look);
 		},
 	};
@@ -104,7 +109,7 @@ function site(count = 3) {
 		nodes: nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]],
 		watchers,
 		publish: () => {
-			for (const look of watchers) look();
+			for (const look of watchers.keys()) look();
 		},
 		blind: () => {
 			isBlind = true;
@@ -209,6 +214,44 @@ describe('a registration at one of several places', () => {
 		expect(nodes[1].has.get('b1')).toMatchObject({ definition: { host: '10.9.9.0' } });
 	});
 
+	it('moves with both where its service is one too many to be watched, and nothing was ever published of it', async () => {
+		const { registrar, nodes, watchers } = site();
+		for (let n = 0; n < 32; n++) await register(registrar, { ...b1, id: `a${n}`, service: `a${n}` });
+		const { host: _, ...hostless } = b1;
+		await register(registrar, hostless);
+		expect([...watchers.values()]).not.toContain('barista');
+		Object.assign(nodes[0].has.get('b1') ?? expect.fail(), { maintenance: 'disk' });
+		await registrar.report('b1', passing);
+		Object.assign(nodes[0], { state: 'left', isReachable: false });
+		await expect(registrar.report('b1', passing)).rejects.toMatchObject(anew);
+		expect(await register(registrar, hostless)).toBe('n1/b1');
+		expect(nodes[1].has.get('b1')).toMatchObject({ definition: { host: '10.9.9.0' }, maintenance: 'disk' });
+	});
+
+	it('is not put into maintenance again that an operator has ended', async () => {
+		const { registrar, nodes, publish } = site();
+		await register(registrar);
+		const entry = nodes[0].has.get('b1') ?? expect.fail();
+		entry.maintenance = 'disk';
+		publish();
+		delete entry.maintenance;
+		Object.assign(nodes[0], { state: 'failed', isReachable: false });
+		expect(await register(registrar)).toBe('n1/b1');
+		expect(nodes[1].has.get('b1')?.maintenance).toBeUndefined();
+	});
+
+	it('is watched as soon as a watch is free, and whatever the number of services of another app', async () => {
+		const { registrar, watchers } = site();
+		const other = (n: number) => ({ ...b1, id: `a${n}`, service: `a${n}`, app: 'other' });
+		for (let n = 0; n < 40; n++) await register(registrar, other(n));
+		expect(watchers.size).toBe(32);
+		await registrar.deregister('a0');
+		expect([...watchers.values()]).toContain('a32');
+		await register(registrar, { ...b1, app: 'barista' });
+		expect([...watchers.values()]).toContain('barista');
+		expect(watchers.size).toBe(32);
+	});
+
 	it('is taken out again where an answer was lost, or an old disk brings it back', async () => {
 		const { registrar, nodes, publish, where, clock } = site();
 		await register(registrar);
@@ -271,6 +314,22 @@ describe('a registration at one of several places', () => {
 		expect(await register(next)).toBe('n1/b1');
 		nodes[0].isReachable = false;
 		expect(await another().owned('pod')).toMatchObject([{ instance: 'n1/b1' }]);
+	});
+
+	it('is taken out where an earlier process left it, also without a watch, once that place is back', async () => {
+		const { registrar, nodes, where, clock, another } = site();
+		await register(registrar);
+		// As one that was killed between the write at the next place and the end at the one before.
+		nodes[1].has.set('b1', { definition: b1, isExpired: false });
+		nodes[1].isReachable = false;
+		registrar.close();
+		const next = another();
+		for (let n = 0; n < 32; n++) await register(next, { ...b1, id: `a${n}`, service: `a${n}` });
+		await next.owned('pod');
+		expect(await register(next)).toBe('n0/b1');
+		nodes[1].isReachable = true;
+		await clock.advance(15_000);
+		expect(where()).toEqual(['n0']);
 	});
 
 	it('of another app is not taken, also while the place of that cannot be reached', async () => {

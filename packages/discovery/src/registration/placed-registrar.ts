@@ -10,23 +10,26 @@ import {
 	type RegistrationTerms,
 } from '../foundation/registrar.ts';
 import type { RegistrationCatalogue, RegistrationPlace, Sighting } from '../foundation/registration-place.ts';
+import { NodeHosts } from './node-hosts.ts';
 import {
 	blockedError,
 	hosted,
 	isAway,
 	isBlocked,
+	isElsewhere,
 	isTwin,
 	lossOf,
 	maintenanceOf,
 	type Placed,
+	type PlacedFacts,
 	registerAnew,
+	shareOf,
 	unseenError,
 	type View,
 } from './placed-instance.ts';
+import { ServiceWatches } from './service-watches.ts';
 import { StrayRegistrations } from './stray-registrations.ts';
 
-/** Services whose registrations are watched in the registry. The end of a place is found by the next renewal for those beyond it. */
-const WATCHED_MAX = 32;
 /** How long a registration may stand where it could not be taken out, if the terms of it are unknown. */
 const STRAY_MS = 900_000;
 
@@ -50,7 +53,8 @@ export class PlacedRegistrar implements Registrar {
 	readonly #catalogue: RegistrationCatalogue;
 	readonly #strays: StrayRegistrations;
 	readonly #placed = new Map<string, Placed>();
-	readonly #watches = new Map<string, { readonly end: () => void; seen: readonly Sighting[] }>();
+	readonly #watches: ServiceWatches;
+	readonly #nodeHosts: NodeHosts;
 	/** Ids that are being written: what the registry publishes of them meanwhile may be what is being written. */
 	readonly #writing = new Set<string>();
 	readonly #onLost = new Set<(id: string) => void>();
@@ -62,6 +66,17 @@ export class PlacedRegistrar implements Registrar {
 		this.#places = places;
 		this.#catalogue = catalogue;
 		this.#strays = new StrayRegistrations(places, clock, random);
+		this.#nodeHosts = new NodeHosts(catalogue, clock);
+		this.#watches = new ServiceWatches({
+			catalogue,
+			avoided: (service) => this.#of(service)[0]?.[1].place ?? 0,
+			seen: (service, sightings) => {
+				for (const [id, placed] of this.#of(service)) this.#seen(id, placed, sightings);
+			},
+			ended: (service) => {
+				for (const [, placed] of this.#of(service)) placed.seen = undefined;
+			},
+		});
 	}
 
 	onLost(listener: (id: string) => void): () => void {
@@ -81,7 +96,7 @@ export class PlacedRegistrar implements Registrar {
 		} finally {
 			this.#writing.delete(id);
 			const placed = this.#placed.get(id);
-			if (placed !== undefined) this.#seen(id, placed, this.#watches.get(service)?.seen ?? []);
+			if (placed !== undefined) this.#seen(id, placed, this.#watches.sightings(service));
 		}
 	}
 
@@ -112,14 +127,19 @@ export class PlacedRegistrar implements Registrar {
 				await this.#expectFree(place, definition, owner, view, failure);
 				await this.#strays.claim(id, place);
 				const isMoved = before !== undefined && before.place !== place;
-				const kept = isMoved || before?.host !== undefined ? hosted(definition, before, view) : definition;
-				const maintenance = isMoved ? maintenanceOf(before, view) : undefined;
+				const isHosted = before !== undefined && (isMoved || before.host !== undefined);
+				const kept = isHosted ? hosted(definition, before, view, this.#nodeHosts.of(before)) : definition;
+				const maintenance = isMoved
+					? maintenanceOf(before, view, this.#places[before.place]?.maintenanceOf(id))
+					: undefined;
 				const instance = await (this.#places[place] as RegistrationPlace).register(kept, health, terms, maintenance);
 				const host = definition.host === undefined ? kept.host : undefined;
-				this.#place(id, { place, service, owner, instance, at, host });
+				const placed = this.#place(id, { place, service, owner, share: shareOf(definition), instance, at, host });
+				if (this.#places.length > 1) await this.#nodeHosts.learn(placed);
 				if (isMoved) tried.push(before.place);
 				for (const other of tried) this.#strays.add({ id, owner }, other, this.#strayMs);
 				this.#strays.sweep(id);
+				this.#takeOutElsewhere(id, placed, view ?? []);
 				return instance;
 			} catch (error) {
 				if (isBlocked(error)) {
@@ -141,7 +161,10 @@ export class PlacedRegistrar implements Registrar {
 			const written = (this.#places[placed?.place ?? 0] as RegistrationPlace).report(id, health);
 			// A place that hangs is not waited for when it is known that no reader is sent to it.
 			await (placed === undefined ? written : Promise.race([written, lossOf(id, placed)]));
-			if (placed !== undefined) placed.isAway = false;
+			if (placed === undefined) return;
+			placed.isAway = false;
+			// A renewal does not wait for it, and it does not reject.
+			if (this.#places.length > 1) void this.#nodeHosts.learn(placed);
 		} catch (error) {
 			if (placed === undefined || !isAway(error)) throw error;
 			placed.isAway = true;
@@ -172,7 +195,7 @@ export class PlacedRegistrar implements Registrar {
 		if (owner !== undefined) for (const place of away) this.#strays.add({ id, owner }, place, this.#strayMs);
 		this.#strays.sweep(id);
 		this.#placed.delete(id);
-		if (placed !== undefined) this.#endWatch(placed.service);
+		if (placed !== undefined) this.#unwatch(placed.service);
 	}
 
 	/** At every place that answers: one that does not is no reason to wait for it, and what it has is seen in the registry. */
@@ -192,8 +215,7 @@ export class PlacedRegistrar implements Registrar {
 	/** Ends every watch and timer; idempotent. */
 	close(): void {
 		this.#strays.close();
-		for (const { end } of this.#watches.values()) end();
-		this.#watches.clear();
+		this.#watches.close();
 		this.#onLost.clear();
 	}
 
@@ -212,23 +234,20 @@ export class PlacedRegistrar implements Registrar {
 		found.set(id, one);
 		if (known?.place === place) return;
 		const at = { host, port };
-		this.#place(id, { place, service, owner, instance: one.instance, at, host: place === 0 ? undefined : host });
+		const share = shareOf(one.definition);
+		const kept = place === 0 ? undefined : host;
+		const placed = this.#place(id, { place, service, owner, share, instance: one.instance, at, host: kept });
+		if (this.#places.length > 1) await this.#nodeHosts.learn(placed);
 	}
 
-	#place(
-		id: string,
-		{
-			instance,
-			...facts
-		}: Pick<Placed, 'place' | 'service' | 'owner' | 'at' | 'host'> & {
-			readonly instance: string | null;
-		},
-	): void {
+	#place(id: string, { instance, ...facts }: PlacedFacts): Placed {
 		const node = instance?.endsWith(`/${id}`) ? instance.slice(0, -id.length - 1) : null;
 		const before = this.#placed.get(id);
-		this.#placed.set(id, { ...facts, node, seen: undefined, isLost: false, isAway: false });
-		if (before !== undefined && before.service !== facts.service) this.#endWatch(before.service);
-		this.#watch(facts);
+		const placed: Placed = { ...facts, node, seen: undefined, isLost: false, isAway: false };
+		this.#placed.set(id, placed);
+		if (before !== undefined && before.service !== facts.service) this.#unwatch(before.service);
+		if (this.#places.length > 1) this.#watches.want(facts);
+		return placed;
 	}
 
 	/** The places in the order in which they are tried. */
@@ -281,21 +300,8 @@ export class PlacedRegistrar implements Registrar {
 		return view !== undefined && view.find((one) => one.node === node)?.isServed !== true;
 	}
 
-	#watch({ service, owner }: Pick<Placed, 'service' | 'owner'>): void {
-		if (this.#places.length === 1 || this.#watches.has(service) || this.#watches.size >= WATCHED_MAX) return;
-		const avoided = (): number => this.#of(service)[0]?.[1].place ?? 0;
-		const end = this.#catalogue.watch({ service, owner }, avoided, (sightings) => {
-			watch.seen = sightings;
-			for (const [id, placed] of this.#of(service)) this.#seen(id, placed, sightings);
-		});
-		const watch = { end, seen: [] as readonly Sighting[] };
-		this.#watches.set(service, watch);
-	}
-
-	#endWatch(service: string): void {
-		if (this.#of(service).length > 0) return;
-		this.#watches.get(service)?.end();
-		this.#watches.delete(service);
+	#unwatch(service: string): void {
+		if (this.#of(service).length === 0) this.#watches.unwant(service);
 	}
 
 	#of(service: string): [string, Placed][] {
@@ -307,16 +313,18 @@ export class PlacedRegistrar implements Registrar {
 		const own = sightings.find((one) => one.id === id && one.node === placed.node);
 		const before = placed.seen;
 		placed.seen = own ?? before;
-		const at = { ...placed.at, host: placed.at.host ?? placed.seen?.host };
-		const isElsewhere = (one: Sighting): boolean => one.id === id && one.node !== placed.node && one.isServed;
-		if (placed.node !== null && sightings.some((one) => isElsewhere(one) && isTwin(one, at))) {
-			for (const place of this.#places.keys())
-				if (place !== placed.place) this.#strays.add({ id, owner: placed.owner }, place, this.#strayMs);
-			this.#strays.sweep(id);
-		}
+		this.#takeOutElsewhere(id, placed, sightings);
 		const isExpired = own !== undefined && !own.isServed && placed.isAway;
 		if (own?.isNodeLost || isExpired) this.#lost(id, placed);
 		else if (own === undefined && before !== undefined && placed.node !== null) this.#isGone(id, placed, placed.node);
+	}
+
+	/** As an earlier process may have left it, or a disk brings it back. */
+	#takeOutElsewhere(id: string, placed: Placed, sightings: readonly Sighting[]): void {
+		const { owner, place: own } = placed;
+		if (!isElsewhere(id, placed, sightings, this.#nodeHosts.of(placed))) return;
+		for (const place of this.#places.keys()) if (place !== own) this.#strays.add({ id, owner }, place, this.#strayMs);
+		this.#strays.sweep(id);
 	}
 
 	/** It is published no longer: its agent has lost it, which a renewal finds, or its node has left. */

@@ -59,6 +59,8 @@ export class Registration {
 	/** The write in flight, or the last one. */
 	#written = { version: 0, isRemoval: false };
 	#notified = '';
+	/** The last time that the last holder left it, or that it was found. */
+	#unheldSinceMs: number;
 	/** The last reported change; the same is not reported twice in a row. */
 	#reported = '';
 
@@ -67,6 +69,7 @@ export class Registration {
 		this.#health = health;
 		this.#context = context;
 		const { clock, random, registrar, terms } = context;
+		this.#unheldSinceMs = clock.now();
 		this.#entry = new RegistryEntry(registrar, terms);
 		this.definition = new OwnedDefinition({
 			definition,
@@ -95,6 +98,11 @@ export class Registration {
 	/** Its name in snapshots, as far as the registry has returned it. */
 	get instance(): string | null {
 		return this.#entry.instance;
+	}
+
+	/** Since when no client holds it, as for an instance that outlives its client; undefined while one does. */
+	get unheldSinceMs(): number | undefined {
+		return this.holders.size > 0 ? undefined : this.#unheldSinceMs;
 	}
 
 	/** Why the last write failed; undefined when it did not. */
@@ -195,6 +203,7 @@ export class Registration {
 			this.#listen();
 			return;
 		}
+		this.#unheldSinceMs = this.#context.clock.now();
 		this.#health = said;
 		if (this.definition.value.bind === 'sidecar') return;
 		this.#version++;

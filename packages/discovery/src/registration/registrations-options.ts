@@ -41,7 +41,7 @@ export interface RegistrationsOptions {
 	readonly ttlMs?: number;
 	/** After how long critical the registry deregisters an instance by itself, in milliseconds; Consul's minimum is a minute. Default 600000. */
 	readonly deregisterAfterMs?: number;
-	/** Registrations at once; the next one is OVERLOADED. Default 1024. */
+	/** Registrations at once; the next one replaces one that no client has held for the grace, or is OVERLOADED. Default 1024. */
 	readonly registrationsMax?: number;
 	/** Registrations of one connection; the next one is OVERLOADED. Default 64. */
 	readonly registrationsPerHolderMax?: number;

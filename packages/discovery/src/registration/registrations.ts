@@ -13,6 +13,7 @@ import { answerInTime, type RegistrationWait } from './answer-in-time.ts';
 import { Registration, type RegistrationContext } from './registration.ts';
 import { appOf, definitionOf, healthOf } from './registration-data.ts';
 import type { RegistrationHolder } from './registration-holders.ts';
+import { RegistrationRoom } from './registration-room.ts';
 import {
 	type RegistrationsOptions,
 	type ResolvedRegistrationsOptions,
@@ -29,6 +30,7 @@ export class Registrations {
 	readonly #clock: Clock;
 	readonly #context: RegistrationContext;
 	readonly #adoption: Adoption;
+	readonly #room: RegistrationRoom;
 	readonly #byId = new Map<string, Registration>();
 	/** Every holder that ever registered: most connections never do, and their end then costs nothing. */
 	readonly #holders = new WeakSet<RegistrationHolder>();
@@ -42,6 +44,8 @@ export class Registrations {
 		this.#resolved = resolveRegistrationsOptions(options);
 		this.#clock = clock;
 		const { terms, reconnectGraceMs } = this.#resolved;
+		const room = { ...this.#resolved, graceMs: reconnectGraceMs, clock, registrations: this.#byId };
+		this.#room = new RegistrationRoom(room);
 		this.#context = {
 			registrar,
 			terms,
@@ -97,8 +101,8 @@ export class Registrations {
 		const known = this.#byId.get(definition.id);
 		known?.definition.expectApp(app);
 		this.#refuseUnnamed(holder);
-		this.#refuseOverLimit(definition.id, known, holder);
 		known?.definition.expectDefinable(definition, holder);
+		this.#room.enter(definition.id, known, holder);
 		const registration = known ?? new Registration(definition, health, this.#context);
 		this.#byId.set(definition.id, registration);
 		this.#holders.add(holder);
@@ -281,29 +285,13 @@ export class Registrations {
 		});
 	}
 
-	#refuseOverLimit(id: string, known: Registration | undefined, holder: RegistrationHolder): void {
-		const { registrationsMax, registrationsPerHolderMax } = this.#resolved;
-		if (registrationsMax === 0) {
-			const message = 'this sidecar registers nothing: its limit of registrations is 0';
-			throw new SpockError('UNKNOWN_FUNC', message, { details: { registrationsMax } });
-		}
-		if (known === undefined && this.#byId.size >= registrationsMax) {
-			const message = `${registrationsMax} instances are registered here, which is the limit`;
-			throw new SpockError('OVERLOADED', message, { details: { id, registrationsMax } });
-		}
-		if (known?.holders.has(holder) || !this.#holders.has(holder)) return;
-		const held = [...this.#byId.values()].filter(({ holders }) => holders.has(holder)).length;
-		if (held < registrationsPerHolderMax) return;
-		const message = `this connection has registered ${held} instances, which is the limit`;
-		throw new SpockError('OVERLOADED', message, { details: { id, registrationsPerHolderMax } });
-	}
-
 	#refuseUnnamed({ app }: RegistrationHolder): void {
 		if (app !== undefined || !this.#resolved.registrationsNamedOnly) return;
 		throw new SpockError('ACL_DENIED', 'this sidecar registers only for clients whose token has a name: NAME: TOKEN');
 	}
 
 	#forget(registration: Registration): void {
+		this.#room.left(registration);
 		// Another one with the same id may have replaced it.
 		if (this.#byId.get(registration.id) === registration) this.#byId.delete(registration.id);
 		if (this.#isTakenOut) this.#tellEmptied();

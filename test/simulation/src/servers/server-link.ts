@@ -53,6 +53,11 @@ export function serverLink(cluster: SimServers, process: SimProcess, random: See
 			look: ({ id, owner }, avoided) => look(avoided, () => cluster.sightings(owner).filter((one) => one.id === id)),
 			isNodeWell: (node, avoided) =>
 				look(avoided, () => cluster.servers.some((one) => one.name === node && one.node === 'well')),
+			nodeHost: (node, avoided) =>
+				look(avoided, () => {
+					const server = cluster.servers.find((one) => one.name === node);
+					return server && `10.9.0.${server.number}`;
+				}),
 			watch: ({ owner }, _avoided, seen) => {
 				let before = '';
 				const end = cluster.onChange(() => {
@@ -105,6 +110,7 @@ function placeOf(
 						: [],
 				),
 			),
+		maintenanceOf: () => undefined,
 		nodeOf: (id) => call(server, () => (server.disk.has(id) ? server.name : undefined)),
 	};
 }

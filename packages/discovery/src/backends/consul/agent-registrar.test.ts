@@ -95,13 +95,23 @@ describe('an id that two sidecars register', () => {
 	const written = () => '';
 	const registered = [nothing, nothing, written, written, check('passing')];
 
-	it('that another program’s check has is refused, and its check stays', async () => {
+	it.each(['spock:ttl:b1', 'spock:http:b1', 'spock:tcp:b1', '_service_maintenance:b1'])(
+		'that another program’s check has (%s) is refused, and its check stays',
+		async (checkId) => {
+			const theirs = () => ({ [checkId]: { Node: 'test', ServiceID: 'web', Status: 'critical' } });
+			const consul = registrar(nothing, theirs, () => expect.fail('a write'));
+			await expect(consul.register(barista, health, terms)).rejects.toMatchObject({
+				code: 'BAD_REQUEST',
+				message: expect.stringContaining('belongs to web'),
+			});
+		},
+	);
+
+	it('whose check another program has taken since is not reported on', async () => {
 		const theirs = () => ({ 'spock:ttl:b1': { Node: 'test', ServiceID: 'web', Status: 'critical' } });
-		const consul = registrar(nothing, theirs, () => expect.fail('a write'));
-		await expect(consul.register(barista, health, terms)).rejects.toMatchObject({
-			code: 'BAD_REQUEST',
-			message: expect.stringContaining('belongs to web'),
-		});
+		const consul = registrar(...registered, service('me'), theirs, () => expect.fail('a write'));
+		await consul.register(barista, health, terms);
+		await expect(consul.report('b1', health)).rejects.toMatchObject({ code: 'BAD_REQUEST' });
 	});
 
 	it('stays with who has it and keeps it up: the other one is told whose it is, and writes nothing', async () => {

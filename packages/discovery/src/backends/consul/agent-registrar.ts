@@ -13,14 +13,14 @@ import { refuseUnaskable, withRight } from './client/consul-error.ts';
 import type { ConsulHttp } from './http/consul-http.ts';
 import {
 	type AgentCheck,
-	type AgentService,
-	APP_META,
 	checkIdOf,
+	maintenanceIdOf,
 	outdatedChecks,
-	readOwned,
 	renewedCheck,
-	toServiceDefinition,
-} from './service-definition.ts';
+	takenId,
+	writtenIds,
+} from './instance-checks.ts';
+import { type AgentService, APP_META, readOwned, toServiceDefinition } from './service-definition.ts';
 
 type Checks = Readonly<Record<string, AgentCheck>>;
 
@@ -62,7 +62,7 @@ export class AgentRegistrar implements RegistrationPlace {
 		}
 		refuseOthersCheck(id, checks);
 		const isOut = maintenance !== undefined;
-		const body = toServiceDefinition(definition, isOut ? { status: 'critical', note: '' } : health, terms);
+		const body = toServiceDefinition(definition, isOut ? { status: 'critical', note: '' } : health, terms, checks);
 		const token = await this.#calls.put('/agent/service/register', body).catch((error: unknown) => {
 			throw withRight(error, `service:write on ${JSON.stringify(service)}`);
 		});
@@ -74,8 +74,9 @@ export class AgentRegistrar implements RegistrationPlace {
 		// Checks that a former definition had, and this one has not, must not go on judging the instance.
 		for (const outdated of outdatedChecks(definition, checks))
 			await this.#calls.put(`/agent/check/deregister/${outdated}`).catch(unlessUnknown);
-		const node = nodeIn(await this.#checksOf(id));
-		this.#own.set(id, { owner, token, node });
+		const written = await this.#checksOf(id);
+		const node = nodeIn(written);
+		this.#own.set(id, { owner, token, node, maintenance: maintenanceIn(id, written) });
 		// Not returned to a token that may not read the service.
 		return node === undefined ? null : `${node}/${id}`;
 	}
@@ -83,7 +84,9 @@ export class AgentRegistrar implements RegistrationPlace {
 	async report(id: string, health: InstanceHealth): Promise<void> {
 		const own = this.#own.get(id);
 		if (own !== undefined) {
-			const { rival, isUnmarked, token, checks } = await this.#look(id, own.owner);
+			const { rival, isUnmarked, isThere, token, checks } = await this.#look(id, own.owner);
+			// Of an agent that has lost it, the reason is still what was known.
+			if (isThere) own.maintenance = maintenanceIn(id, checks);
 			if (rival?.isAlive) throw rivalError(id, rival);
 			// Its address may be another one, and reports would keep it passing.
 			if (isUnmarked) throw registerAnew(id, 'was registered by another program');
@@ -92,6 +95,8 @@ export class AgentRegistrar implements RegistrationPlace {
 			// Before anything changes: the agent repeats it to the servers with the token that came with the registration, and where that is
 			// revoked it repeats nothing for a minute or more.
 			if (token !== own.token) throw registerAnew(id, 'was registered with another ACL token');
+			// A report must not be written to it.
+			refuseOthersCheck(id, checks);
 			const node = nodeIn(checks);
 			// Its name in snapshots is another one.
 			if (node !== undefined && node !== (own.node ?? node))
@@ -120,7 +125,8 @@ export class AgentRegistrar implements RegistrationPlace {
 		if (own.length === 0) return [];
 		const checks = await this.#calls.get<AgentCheck>('/agent/checks');
 		// With which token each was registered is not known: it is registered anew with the next write.
-		for (const { ID } of own) if (!this.#own.has(ID)) this.#own.set(ID, { owner });
+		for (const { ID } of own)
+			this.#own.set(ID, { ...(this.#own.get(ID) ?? { owner }), maintenance: maintenanceIn(ID, checks) });
 		return own.map((service) => readOwned(service, checks));
 	}
 
@@ -128,6 +134,10 @@ export class AgentRegistrar implements RegistrationPlace {
 		const { rival, isUnmarked, isThere, checks } = await this.#look(id, owner);
 		if (!isThere || rival !== undefined || isUnmarked) return undefined;
 		return nodeIn(checks) ?? null;
+	}
+
+	maintenanceOf(id: string): string | undefined {
+		return this.#own.get(id)?.maintenance;
 	}
 
 	/** Gives the token that it was sent with. */
@@ -140,9 +150,10 @@ export class AgentRegistrar implements RegistrationPlace {
 		await this.#calls.put(`/agent/service/maintenance/${id}`, undefined, { enable: 'true', reason });
 	}
 
-	/** Its checks, and whatever has the id of its own one. */
+	/** Its checks, and whatever has the id of one that is written for it. */
 	#checksOf(id: string): Promise<Checks> {
-		return this.#calls.get<AgentCheck>('/agent/checks', `ServiceID == "${id}" or CheckID == "${checkIdOf(id)}"`);
+		const filter = [`ServiceID == "${id}"`, ...writtenIds(id).map((checkId) => `CheckID == "${checkId}"`)];
+		return this.#calls.get<AgentCheck>('/agent/checks', filter.join(' or '));
 	}
 
 	/** Who has registered this id at the agent, as far as it is not this owner, and the token that it was asked with. */
@@ -165,22 +176,29 @@ interface Own {
 	readonly token?: string | undefined;
 	/** As Consul named it last. */
 	readonly node?: string | undefined;
+	/** Why an operator has taken it out of service, as the agent listed it last. */
+	maintenance?: string | undefined;
 }
 
 function nodeIn(checks: Checks): string | undefined {
 	return Object.values(checks)[0]?.Node;
 }
 
+function maintenanceIn(id: string, checks: Checks): string | undefined {
+	const check = checks[maintenanceIdOf(id)];
+	return check && (check.Notes ?? '');
+}
+
 function unlessUnknown(error: unknown): void {
 	if (!SpockError.is(error, 'NO_SUCH_SERVICE')) throw error;
 }
 
-/** Throws BAD_REQUEST where another program's check has the id of ours: a check's id is unique at its agent, not within its service. */
+/** Throws BAD_REQUEST where another program's check has an id of ours: a check's id is unique at its agent, not within its service. */
 function refuseOthersCheck(id: string, checks: Checks): void {
-	const checkId = checkIdOf(id);
-	const { ServiceID = id } = checks[checkId] ?? {};
-	if (ServiceID === id) return;
-	const message = `the check ${checkId} at this agent belongs to ${ServiceID || 'its node'}: register with another id`;
+	const checkId = takenId(id, checks);
+	if (checkId === undefined) return;
+	const of = checks[checkId]?.ServiceID || 'its node';
+	const message = `the check ${checkId} at this agent belongs to ${of}: register with another id`;
 	throw new SpockError('BAD_REQUEST', message, { details: { id } });
 }
 

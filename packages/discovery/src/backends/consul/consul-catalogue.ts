@@ -13,7 +13,8 @@ import { quote } from './client/consul-call.ts';
 import { type ConsulQuestion, sendRequest } from './client/consul-client.ts';
 import { notJson, refuseFiltered } from './client/consul-error.ts';
 import type { ConsulHttp } from './http/consul-http.ts';
-import { type AgentCheck, APP_META, renewedCheck } from './service-definition.ts';
+import { type AgentCheck, maintenanceIdOf, renewedCheck } from './instance-checks.ts';
+import { APP_META } from './service-definition.ts';
 import type { HealthEntry } from './watches/health-entry.ts';
 import { readAnsweredIndex } from './watches/read-answer.ts';
 import type { RestoreWatches } from './watches/restore-watch.ts';
@@ -26,7 +27,6 @@ const AGENTS_OWN = '';
 
 interface NodeCheck extends AgentCheck {
 	readonly CheckID?: string;
-	readonly Notes?: string;
 }
 
 /** What Consul's servers publish of the registrations of one sidecar. Source: https://developer.hashicorp.com/consul/api-docs/health */
@@ -59,6 +59,20 @@ export class ConsulCatalogue implements RegistrationCatalogue {
 				if (!Array.isArray(body)) throw notJson(response);
 				if (body.length === 0) refuseFiltered(response);
 				return body.some((check: NodeCheck) => check.Status !== 'critical');
+			},
+		};
+		return this.#http.call(question, { first: this.#otherThan(avoided), timeoutMs: LOOK_MS });
+	}
+
+	async nodeHost(node: string, avoided: number): Promise<string | undefined> {
+		const question: ConsulQuestion<string | undefined> = {
+			parameters: { ...this.#place(), filter: `Node == ${quote(node)}` },
+			send: (client, common) => sendRequest(client, common, { method: 'GET', path: '/catalog/nodes' }),
+			read: (response, body) => {
+				if (!Array.isArray(body)) throw notJson(response);
+				if (body.length === 0) refuseFiltered(response);
+				const [found] = body.filter(isObject) as { readonly Address?: string }[];
+				return found?.Address || undefined;
 			},
 		};
 		return this.#http.call(question, { first: this.#otherThan(avoided), timeoutMs: LOOK_MS });
@@ -133,7 +147,7 @@ function sightingOf({
 	);
 	const isNodeLost = checks[NODE_CHECK]?.Status === 'critical';
 	const app = Service?.Meta?.[APP_META];
-	const maintenance = checks[`_service_maintenance:${id}`];
+	const maintenance = checks[maintenanceIdOf(id)];
 	return {
 		id,
 		node: Node?.Node ?? '',

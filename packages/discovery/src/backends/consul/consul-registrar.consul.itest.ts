@@ -126,7 +126,15 @@ describe('the registrar of a real Consul', () => {
 			TTL: '1h',
 			Status: 'warning',
 		});
-		const theirs = { '_service_maintenance:b1': 'critical', disk: 'warning' };
+		// Named as a check of an earlier version might be.
+		await consul.put('/v1/agent/check/register', {
+			ID: 'service:b1:check',
+			Name: 'GET /health answers 200',
+			ServiceID: 'b1',
+			TTL: '1h',
+			Status: 'warning',
+		});
+		const theirs = { '_service_maintenance:b1': 'critical', disk: 'warning', 'service:b1:check': 'warning' };
 		// Other tags, and no check any more.
 		await one.registrar.register({ ...barista, tags: ['v2'] }, passing, terms);
 		expect(await statuses()).toEqual({ 'spock:ttl:b1': 'passing', ...theirs });
@@ -159,6 +167,22 @@ describe('the registrar of a real Consul', () => {
 			'spock:ttl:api:check': { ServiceID: 'api:check', Status: 'passing' },
 		});
 		expect(Object.keys(checks)).toHaveLength(5);
+	});
+
+	it('one that is found has its check, also where its agent has lost it since', async () => {
+		await using consul = await startConsul({ binary });
+		await using one = open([consul.url]);
+		const check = { tcp: '127.0.0.1:1', intervalMs: 90_000, timeoutMs: 700 };
+		await one.registrar.register({ ...barista, check }, passing, terms);
+		await using again = open([consul.url]);
+		const [found] = await again.registrar.owned(terms.owner);
+		expect(found?.definition).toMatchObject({ ...barista, check });
+		await consul.put('/v1/agent/service/deregister/b1');
+		await again.registrar.register(found?.definition ?? expect.fail(), passing, terms);
+		const checks = await (await fetch(`${consul.url}/v1/agent/checks`)).json();
+		expect(checks).toMatchObject({
+			'spock:tcp:b1': { Name: 'TCP to 127.0.0.1:1', Interval: '1m30s', Timeout: '700ms', Status: 'critical' },
+		});
 	});
 
 	it('takes over what an earlier version has registered, which is never critical meanwhile', async () => {
@@ -195,7 +219,9 @@ describe('the registrar of a real Consul', () => {
 		expect(found).toMatchObject({ instance: 'test/b1', health: passing });
 		await expect(one.registrar.report('b1', passing)).rejects.toMatchObject({ code: 'NO_SUCH_SERVICE' });
 		await one.registrar.register(found?.definition ?? expect.fail(), passing, terms);
-		await waitFor('its checks', async () => (await statuses()).join() === 'serfHealth,service:b1:check,spock:ttl:b1');
+		await waitFor('its checks', async () => (await statuses()).join() === 'serfHealth,spock:tcp:b1,spock:ttl:b1');
+		// It goes on with the status that it had.
+		expect([...seen]).toEqual(['passing']);
 		await one.registrar.register({ ...barista, check: { tcp: new URL(consul.url).host } }, passing, terms);
 		await waitFor('its checks', async () => (await statuses()).join() === 'serfHealth,spock:tcp:b1,spock:ttl:b1');
 		// Consul's own default for a check that has not run yet.

@@ -1,13 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import type { InstanceDefinition } from '../../foundation/registrar.ts';
-import {
-	type AgentService,
-	outdatedChecks,
-	readOwned,
-	renewedCheck,
-	toServiceDefinition,
-} from './service-definition.ts';
+import { outdatedChecks, renewedCheck } from './instance-checks.ts';
+import { type AgentService, readOwned, toServiceDefinition } from './service-definition.ts';
 
 const terms = { ttlMs: 15_000, deregisterAfterMs: 600_000, owner: 'me' };
 const plain: InstanceDefinition = { id: 'b1', service: 'barista', port: 80, tags: [], meta: {}, bind: 'connection' };
@@ -87,6 +82,16 @@ describe('what an agent lists', () => {
 		expect(health).toEqual({ status: 'warning', note: 'queue is long' });
 	});
 
+	it.each([
+		[{ http: 'http://a/health?x=TCP to b', intervalMs: 90_500, timeoutMs: 100 }, 'http', '1m30.5s', '100ms'],
+		[{ tcp: '[::1]:80', intervalMs: 3_600_000, timeoutMs: 5000 }, 'tcp', '1h0m0s', '5s'],
+	])('has the check that Consul does: %j', (check, Type, Interval, Timeout) => {
+		const { Checks } = toServiceDefinition({ ...full, check }, { status: 'passing', note: '' }, terms);
+		const { CheckID, Name } = (Checks as { CheckID: string; Name: string }[])[1] ?? expect.fail();
+		const seen = { ...checks, [CheckID]: { Name, ServiceID: 'b1', Type, Interval, Timeout } };
+		expect(readOwned(listed(full), seen).definition.check).toEqual(check);
+	});
+
 	it('may have nulls, and no check that this token may see', () => {
 		const { definition, instance, health } = readOwned({ ID: 'b1', Service: 'barista', Tags: null, Meta: null }, {});
 		expect(definition).toMatchObject({ port: 0, tags: [], meta: {}, bind: 'connection' });
@@ -104,15 +109,27 @@ describe('what an agent lists', () => {
 describe('the checks that an earlier version gave an instance', () => {
 	const earlier = {
 		'service:b1': { Name: 'the app is connected to its sidecar', ServiceID: 'b1', Status: 'passing', Node: 'n' },
-		'service:b1:check': { Name: 'TCP to a:1', ServiceID: 'b1' },
+		'service:b1:check': { Name: 'TCP to a:1', ServiceID: 'b1', Type: 'tcp', Status: 'passing' },
 	};
 
 	it('say how it is until it is registered again, and are taken out then', () => {
 		expect(renewedCheck('b1', earlier)).toMatchObject({ Status: 'passing' });
 		expect(readOwned(listed(full), earlier).instance).toBe('n/b1');
-		expect(outdatedChecks(plain, earlier)).toEqual(['service:b1', 'service:b1:check']);
-		// What Consul checks by itself is not known of one that was found.
-		expect(outdatedChecks({ ...plain, isPartial: true }, earlier)).toEqual(['service:b1']);
+		// The proof that the others are ours goes last: what was begun can be completed.
+		expect(outdatedChecks(plain, earlier)).toEqual(['service:b1:check', 'service:b1']);
+		const { definition } = readOwned(listed(full), earlier);
+		expect(definition.check).toEqual({ tcp: 'a:1' });
+		expect(outdatedChecks(definition, earlier)).toEqual(['service:b1:check', 'service:b1']);
+		const body = toServiceDefinition(definition, { status: 'passing', note: '' }, terms, earlier);
+		expect(body['Checks']).toMatchObject([{}, { CheckID: 'spock:tcp:b1', TCP: 'a:1', Status: 'passing' }]);
+	});
+
+	it.each([
+		['an operator’s with a time to live', { Name: 'GET /health answers 200', ServiceID: 'b1', Type: 'ttl' }, earlier],
+		['one of the same kind, alone', { Name: 'GET http://a', ServiceID: 'b1', Type: 'http' }, {}],
+		['one of another name', { Name: 'Service check', ServiceID: 'b1', Type: 'tcp' }, earlier],
+	])('are not taken for %s, which stays', (_, check, beside) => {
+		expect(outdatedChecks(plain, { ...beside, 'service:b1:check': check })).not.toContain('service:b1:check');
 	});
 
 	it('are not mistaken for those of another program, or of another instance', () => {

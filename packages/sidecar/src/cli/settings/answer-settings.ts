@@ -108,7 +108,7 @@ export const registrationSettings = {
 		kind: 'integer',
 		unit: 'count',
 		default: DEFAULT_REGISTRATIONS_MAX as number,
-		help: 'instances that apps may register at once; the next one is OVERLOADED, 0 for none',
+		help: 'instances that apps may register at once; the next one replaces one that no client holds any more, or is OVERLOADED; 0 for none',
 	},
 	registrationsPerHolderMax: {
 		kind: 'integer',

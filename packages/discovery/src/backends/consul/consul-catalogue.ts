@@ -42,7 +42,7 @@ export class ConsulCatalogue implements RegistrationCatalogue {
 			if (sightings.length === 0) refuseFiltered(response);
 			return sightings;
 		});
-		return this.#http.call(question, { first: this.#otherThan(avoided), timeoutMs: LOOK_MS });
+		return this.#http.call(question, { first: this.#otherThan(avoided), timeoutMs: LOOK_MS, urgent: 'write' });
 	}
 
 	isNodeWell(node: string, avoided: number): Promise<boolean> {
@@ -56,7 +56,7 @@ export class ConsulCatalogue implements RegistrationCatalogue {
 				return body.some((check: NodeCheck) => check.Status !== 'critical');
 			},
 		};
-		return this.#http.call(question, { first: this.#otherThan(avoided), timeoutMs: LOOK_MS });
+		return this.#http.call(question, { first: this.#otherThan(avoided), timeoutMs: LOOK_MS, urgent: 'write' });
 	}
 
 	watch(

@@ -7,7 +7,7 @@ export type UrgentKind = 'write' | 'probe';
 /** Connections of each kind to one address, besides those of all other calls: a write takes a millisecond there, and so does a probe. */
 const EACH_MAX = 6;
 /** Connections of all kinds together. */
-export const URGENT_SOCKETS_MAX = 2 * EACH_MAX;
+export const URGENT_SOCKETS_MAX: number = 2 * EACH_MAX;
 
 /** Connections of their own for calls that must not wait behind reads which hang. HTTP/2 needs none: it opens a further connection. */
 export class UrgentSockets {

@@ -169,7 +169,7 @@ export class BackendSource implements ServiceSource {
 	}
 
 	/** The names of all services; the last list with its age when the registry does not answer. */
-	list(query: { readonly datacenter?: string } = {}, options: CallOptions = {}): Promise<ServiceList> {
+	list(query: { readonly datacenter?: string } = {}, options: CallOptions & AskedBy = {}): Promise<ServiceList> {
 		return this.#lists.list(query, { timeoutMs: this.#firstAnswerMs, ...options });
 	}
 

@@ -130,9 +130,9 @@ describe('the list of services', () => {
 	it('that is older than the one that is known does not replace it', async () => {
 		const clock = new FakeClock();
 		const lists: AgedList[] = [
-			{ services: [barista('new')], ageMs: 0 },
-			{ services: [barista('old')], ageMs: 60_000 },
-			{ services: [barista('newer')], ageMs: 500 },
+			{ services: [barista('new')], ageMs: 0, isLive: true },
+			{ services: [barista('old')], ageMs: 60_000, isLive: false },
+			{ services: [barista('newer')], ageMs: 500, isLive: false },
 		];
 		const backend = { listWithAge: async () => lists.shift() } as unknown as Backend;
 		const cache = new ListCache({ backend, clock, onEvent: () => undefined, state: undefined });
@@ -169,31 +169,78 @@ describe('the list of services', () => {
 
 	it('of many datacenters is asked for a few at a time, and not of any number', async () => {
 		const { cache, asked, clock } = waiting();
-		const others = Array.from({ length: 4 + 64 }, (_, number) => cache.list({ datacenter: `dc${number}` }, {}));
+		const others = Array.from({ length: 8 + 64 }, (_, number) => cache.list({ datacenter: `dc${number}` }, {}));
 		for (const other of others) other.catch(() => undefined);
 		await expect(cache.list({ datacenter: 'one-more' }, {})).rejects.toMatchObject({ code: 'OVERLOADED' });
 		await clock.advance(0);
-		expect(asked.map(({ datacenter }) => datacenter)).toEqual(['dc0', 'dc1', 'dc2', 'dc3']);
+		expect(asked.map(({ datacenter }) => datacenter)).toEqual(Array.from({ length: 8 }, (_, number) => `dc${number}`));
 		asked[0]?.reject(down);
 		await clock.advance(0);
-		expect(asked.at(-1)?.datacenter).toBe('dc4');
+		expect(asked.at(-1)?.datacenter).toBe('dc8');
+	});
+
+	it('of a datacenter that is well comes while others hang for another client, which has its share of turns, and none once it has left', async () => {
+		const { cache, asked, clock } = waiting();
+		const left = new AbortController();
+		const hung = Array.from({ length: 40 }, (_, number) =>
+			cache.list({ datacenter: `hung${number}` }, { asker: 1, signal: left.signal }),
+		);
+		const ends = Promise.allSettled(hung);
+		const other = cache.list({ datacenter: 'dc2' }, { asker: 2 });
+		await clock.advance(0);
+		expect(asked.map(({ datacenter }) => datacenter)).toEqual(['hung0', 'hung1', 'dc2']);
+		asked[2]?.resolve([barista('a')]);
+		expect(await other).toMatchObject({ source: 'live' });
+		left.abort();
+		await ends;
+		expect(asked.slice(0, 2).every(({ signal }) => signal?.aborted)).toBe(true);
+		expect(asked).toHaveLength(3);
+	});
+
+	it('is not that of a query which was sent more than a second before, although that is in flight', async () => {
+		const { cache, asked, clock } = waiting();
+		const first = cache.list({}, {});
+		await clock.advance(3000);
+		const late = cache.list({}, {});
+		asked[0]?.resolve([barista('old')]);
+		expect(await first).toMatchObject({ services: [barista('old')], ageMs: 3000 });
+		await clock.advance(0);
+		asked[1]?.resolve([barista('new')]);
+		expect(await late).toMatchObject({ services: [barista('new')], ageMs: 0 });
+	});
+
+	it('has at least the age that the registry gives it, live or not', async () => {
+		const clock = new FakeClock();
+		const services = [barista()];
+		const lists: AgedList[] = [
+			{ services, ageMs: 800, isLive: true },
+			{ services, ageMs: 600_000, isLive: false },
+		];
+		const backend = { listWithAge: async () => lists.shift() } as unknown as Backend;
+		const cache = new ListCache({ backend, clock, onEvent: () => undefined, state: undefined });
+		expect(await cache.list({}, {})).toMatchObject({ source: 'live', ageMs: 800, verifiedAt: clock.wallNow() - 800 });
+		await clock.advance(700_000);
+		expect(await cache.list({}, {})).toMatchObject({ source: 'last-known-good', ageMs: 600_000 });
 	});
 
 	it("of the registry's own datacenter waits for no other, however many hang, and takes no turn from them", async () => {
 		const { cache, asked, clock } = waiting();
 		const own = cache.list({}, {});
-		const others = Array.from({ length: 4 + 64 }, (_, number) => cache.list({ datacenter: `dc${number}` }, {}));
+		const others = Array.from({ length: 8 + 64 }, (_, number) => cache.list({ datacenter: `dc${number}` }, {}));
 		for (const other of others) other.catch(() => undefined);
 		await clock.advance(0);
-		expect(asked.map(({ datacenter }) => datacenter)).toEqual([undefined, 'dc0', 'dc1', 'dc2', 'dc3']);
+		expect(asked.map(({ datacenter }) => datacenter)).toEqual([
+			undefined,
+			...Array.from({ length: 8 }, (_, number) => `dc${number}`),
+		]);
 		asked[0]?.resolve([barista('a')]);
 		expect(await own).toMatchObject({ source: 'live' });
 		await clock.advance(LIST_REUSED_MS);
-		expect(asked).toHaveLength(5);
+		expect(asked).toHaveLength(9);
 		const again = cache.list({}, {});
 		await clock.advance(0);
-		expect(asked.slice(5).map(({ datacenter }) => datacenter)).toEqual([undefined]);
-		asked[5]?.resolve([barista('b')]);
+		expect(asked.slice(9).map(({ datacenter }) => datacenter)).toEqual([undefined]);
+		asked[9]?.resolve([barista('b')]);
 		expect(await again).toMatchObject({ services: [barista('b')], source: 'live' });
 	});
 

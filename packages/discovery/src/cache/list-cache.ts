@@ -1,4 +1,5 @@
 import {
+	type AskedBy,
 	type CallOptions,
 	type ServiceList,
 	type ServiceListEntry,
@@ -11,6 +12,7 @@ import type { DiscoveryListener } from '../foundation/discovery-event.ts';
 import { abortedError, pause, settledWithin, throwIfAborted } from '../foundation/waiting.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { storedAgeMs } from './kept-answer.ts';
+import { type ListTurn, ListTurns } from './list-turns.ts';
 
 /** Datacenters whose last list of services is cached. */
 const LISTS_MAX = 64;
@@ -20,16 +22,8 @@ const LOAD_MS_MAX = 2000;
 
 /** A list is reused for this time. */
 export const LIST_REUSED_MS = 1000;
-/**
- * Concurrent queries for lists of other datacenters, because watches and lookups share their connections. A query for the registry's own
- * datacenter is not counted and never waits: others may hang if their datacenter is cut off.
- */
-const QUERIES_MAX = 4;
 /** A caller that waits has a list that failed requested again after this. */
 const ASK_AGAIN_MS = 500;
-/** Most datacenters that wait for a free query. */
-const WAITING_MAX = 64;
-
 /** What a {@link ListCache} needs. */
 export interface ListCacheOptions {
 	readonly backend: Backend;
@@ -43,14 +37,18 @@ interface KnownList {
 	readonly services: readonly ServiceListEntry[];
 	/** When the registry was asked for it; -Infinity for a list of an earlier process. */
 	readonly askedAtMs: number;
-	/** Since when its oldest part is not confirmed: `askedAtMs` for a live list. */
+	/** Since when its oldest part is not confirmed. */
 	readonly verifiedAtMs: number;
+	/** Whether the registry called it live. */
+	readonly isLive: boolean;
 }
 
 /** One query, shared by all callers that wait for it. */
 interface Asked {
 	readonly list: Promise<KnownList>;
 	readonly end: AbortController;
+	/** Undefined for the registry's own datacenter, which never waits. */
+	readonly turn: ListTurn | undefined;
 	waiting: number;
 }
 
@@ -59,8 +57,7 @@ export class ListCache {
 	readonly #options: ListCacheOptions;
 	readonly #lists = new Map<string, KnownList>();
 	readonly #asked = new Map<string, Asked>();
-	readonly #queue: (() => void)[] = [];
-	#queries = 0;
+	readonly #turns = new ListTurns();
 
 	constructor(options: ListCacheOptions) {
 		this.#options = options;
@@ -68,11 +65,12 @@ export class ListCache {
 
 	/**
 	 * Queries the registry, once for all concurrent callers. Serves the last list if the registry is unreachable, but not to a denied caller;
-	 * without one a caller with a time-out waits for the registry until then.
+	 * without one a caller with a time-out waits for the registry until then. A list is never older than a second when it is live.
 	 */
-	async list(query: { readonly datacenter?: string }, options: CallOptions): Promise<ServiceList> {
+	async list(query: { readonly datacenter?: string }, options: CallOptions & AskedBy): Promise<ServiceList> {
 		const { clock } = this.#options;
-		const { signal, timeoutMs } = options;
+		const { signal, timeoutMs, asker } = options;
+		const oldestAtMs = ageClockOf(clock).now() - LIST_REUSED_MS;
 		const endMs = timeoutMs === undefined ? undefined : clock.now() + timeoutMs;
 		const key = query.datacenter ?? '';
 		for (;;) {
@@ -81,7 +79,10 @@ export class ListCache {
 			if (before !== undefined && ageClockOf(clock).now() - before.askedAtMs < LIST_REUSED_MS)
 				return this.#reply(before);
 			try {
-				return this.#reply(await this.#wait(this.#ask(key, query), options, endMs));
+				const list = await this.#wait(this.#ask(key, query, asker), options, endMs);
+				// A query that was in flight for longer than a list is reused: the next one is this caller's.
+				if (list.askedAtMs <= oldestAtMs) continue;
+				return this.#reply(list);
 			} catch (reason) {
 				const error = SpockError.from(reason);
 				if (isFinal(error)) throw error;
@@ -101,47 +102,32 @@ export class ListCache {
 		return this.#lists.get(key) ?? restored;
 	}
 
-	#reply(list: KnownList, source: SnapshotSource = isLive(list) ? 'live' : 'last-known-good'): ServiceList {
+	#reply(list: KnownList, source: SnapshotSource = list.isLive ? 'live' : 'last-known-good'): ServiceList {
 		const { services, verifiedAtMs } = list;
 		const { clock } = this.#options;
 		const ageMs = ageClockOf(clock).now() - verifiedAtMs;
 		const verifiedAt = Math.round(clock.wallNow() - ageMs);
-		return { services, source, ageMs: source === 'live' ? 0 : ageMs, verifiedAt };
+		return { services, source, ageMs, verifiedAt };
 	}
 
 	/** The query in flight, or a new one. Throws OVERLOADED if too many datacenters wait. */
-	#ask(key: string, query: { readonly datacenter?: string }): Asked {
+	#ask(key: string, query: { readonly datacenter?: string }, asker: AskedBy['asker']): Asked {
 		const known = this.#asked.get(key);
-		if (known !== undefined) return known;
-		const isOwn = key === '';
-		if (!isOwn && this.#queue.length >= WAITING_MAX) {
-			throw new SpockError(
-				'OVERLOADED',
-				`the lists of ${WAITING_MAX} datacenters are already pending, which is the limit`,
-			);
+		if (known !== undefined) {
+			known.turn?.join(asker);
+			return known;
 		}
+		const turn = key === '' ? undefined : this.#turns.claim(asker);
 		const end = new AbortController();
 		const ask = (): Promise<KnownList> => this.#query(key, query, end.signal);
-		const list = (isOwn ? ask() : this.#inTurn(ask)).finally(() => {
+		const list = (turn === undefined ? ask() : this.#turns.run(turn, end.signal, ask)).finally(() => {
 			if (this.#asked.get(key) === asked) this.#asked.delete(key);
 		});
 		// Waiting callers get the error; by then there may be none.
 		list.catch(() => undefined);
-		const asked: Asked = { list, end, waiting: 0 };
+		const asked: Asked = { list, end, turn, waiting: 0 };
 		this.#asked.set(key, asked);
 		return asked;
-	}
-
-	async #inTurn<T>(ask: () => Promise<T>): Promise<T> {
-		if (this.#queries >= QUERIES_MAX) await new Promise<void>((resolve) => this.#queue.push(resolve));
-		else this.#queries++;
-		try {
-			return await ask();
-		} finally {
-			const next = this.#queue.shift();
-			if (next === undefined) this.#queries--;
-			else next();
-		}
 	}
 
 	async #query(key: string, query: { readonly datacenter?: string }, signal: AbortSignal): Promise<KnownList> {
@@ -152,14 +138,14 @@ export class ListCache {
 		const answer = await listWithAge(backend, query, { signal });
 		const verifiedAtMs = askedAtMs - answer.ageMs;
 		// The last list of another sidecar may be older than the one that is known here.
-		const known = answer.ageMs > 0 ? await this.#lastKnown(key) : undefined;
+		const known = answer.isLive ? undefined : await this.#lastKnown(key);
 		if (known !== undefined && known.verifiedAtMs > verifiedAtMs) {
-			const again = { ...known, askedAtMs };
+			const again = { ...known, askedAtMs, isLive: false };
 			this.#remember(key, again);
 			return again;
 		}
 		const services = this.#sameOr(key, answer.services);
-		const list = { services, askedAtMs, verifiedAtMs };
+		const list = { services, askedAtMs, verifiedAtMs, isLive: answer.isLive };
 		this.#remember(key, list);
 		state?.keepList(key, services, Math.round(clock.wallNow() - (ageClockOf(clock).now() - verifiedAtMs)));
 		return list;
@@ -202,7 +188,7 @@ export class ListCache {
 		if (kept === undefined) return undefined;
 		const ageMs = storedAgeMs(kept.verifiedAt, clock.wallNow());
 		const verifiedAtMs = ageClockOf(clock).now() - ageMs;
-		const known = { services: kept.services, askedAtMs: Number.NEGATIVE_INFINITY, verifiedAtMs };
+		const known = { services: kept.services, askedAtMs: Number.NEGATIVE_INFINITY, verifiedAtMs, isLive: false };
 		// A list that has come while the file was read is newer.
 		if (this.#lists.has(key)) return undefined;
 		onEvent({ type: 'state-restored', what: 'the list of services', ageMs });
@@ -214,10 +200,6 @@ export class ListCache {
 		if (this.#lists.size >= LISTS_MAX && !this.#lists.has(key)) this.#lists.clear();
 		this.#lists.set(key, list);
 	}
-}
-
-function isLive({ askedAtMs, verifiedAtMs }: KnownList): boolean {
-	return askedAtMs === verifiedAtMs;
 }
 
 function isSameServices(before: readonly ServiceListEntry[], after: readonly ServiceListEntry[]): boolean {

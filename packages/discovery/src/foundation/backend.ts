@@ -67,10 +67,13 @@ export interface BackendWatch {
 	readonly retry?: (() => void) | undefined;
 }
 
-/** A list of services, and how old its oldest part is in milliseconds; 0 for a live list. */
+/** A list of services, and how old it was already when it arrived. */
 export interface AgedList {
 	readonly services: readonly ServiceListEntry[];
+	/** Of its oldest part, at least, in milliseconds. */
 	readonly ageMs: number;
+	/** False for a last known list, and for one that was confirmed too long ago to be live. */
+	readonly isLive: boolean;
 }
 
 /** The list of any backend, with its age. Rejects as `list` does. */
@@ -80,7 +83,7 @@ export async function listWithAge(
 	options: CallOptions,
 ): Promise<AgedList> {
 	if (backend.listWithAge !== undefined) return backend.listWithAge(query, options);
-	return { services: await backend.list(query, options), ageMs: 0 };
+	return { services: await backend.list(query, options), ageMs: 0, isLive: true };
 }
 
 /** The port that a registry implements. The creator of a backend closes it. */

@@ -101,7 +101,7 @@ export interface ServiceSource extends WatchedSource<ServiceQuery, ServiceSnapsh
 	/** The registry's keys; undefined if it has none. */
 	readonly keys?: KeySource | undefined;
 	/** The names of all services. Rejects as `get` does. */
-	list(query: { readonly datacenter?: string }, options?: CallOptions): Promise<ServiceList>;
+	list(query: { readonly datacenter?: string }, options?: CallOptions & AskedBy): Promise<ServiceList>;
 	/** Everything known of a query beyond its snapshot, for explain. Optional. */
 	inspect?(query: ServiceQuery, options?: CallOptions & AskedBy): Promise<Inspection>;
 	/** For sources that can register instances as well as find them; absent from those that cannot. */

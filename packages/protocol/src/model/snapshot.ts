@@ -117,9 +117,9 @@ export interface ServiceListEntry {
 export interface ServiceList {
 	readonly services: readonly ServiceListEntry[];
 	readonly source: SnapshotSource;
-	/** Of a list that is not live, in milliseconds; else 0. */
+	/** How old it is, in milliseconds: a live list is reused for up to a second in each sidecar that it passes. */
 	readonly ageMs: number;
-	/** When the registry returned the list, in milliseconds since 1970; 0 if unknown. */
+	/** When the registry was asked for the list, or when its server last heard from the leader before that, in milliseconds since 1970; 0 if unknown. */
 	readonly verifiedAt: number;
 }
 

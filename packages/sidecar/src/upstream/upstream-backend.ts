@@ -119,7 +119,7 @@ export class UpstreamBackend implements Backend {
 	async listWithAge(query: { readonly datacenter?: string }, options: CallOptions = {}): Promise<AgedList> {
 		this.#refuseIfClosed();
 		const { services, source, ageMs } = await this.#call(() => this.#upstream.list(query, options));
-		return { services, ageMs: source === 'last-known-good' ? ageMs : 0 };
+		return { services, ageMs, isLive: source === 'live' };
 	}
 
 	status(): BackendStatus {

@@ -149,7 +149,8 @@ class ChainBackend implements Backend {
 			tagsOf.set(name, all);
 		}
 		const services = [...tagsOf].sort(byName).map(([name, tags]) => ({ name, tags: [...tags].sort() }));
-		return { services, ageMs: Math.max(...given.map(({ ageMs }) => ageMs)) };
+		const ageMs = Math.max(...given.map((list) => list.ageMs));
+		return { services, ageMs, isLive: given.every(({ isLive }) => isLive) };
 	}
 
 	/** Resolves when any member answers: lookups of what it knows can be served then. */
@@ -213,7 +214,7 @@ class ChainBackend implements Backend {
 			if (SpockError.is(error, 'UNKNOWN_FUNC')) return undefined;
 			const known = lists.get(key);
 			if (known === undefined || !SpockError.is(error, 'UNAVAILABLE')) throw error;
-			return { services: known.services, ageMs: ageClockOf(this.#clock).now() - known.verifiedAtMs };
+			return { services: known.services, ageMs: ageClockOf(this.#clock).now() - known.verifiedAtMs, isLive: false };
 		}
 	}
 

@@ -9,7 +9,7 @@ import type {
 } from '@spock/protocol';
 import { booleanOption, oneOfOption, type QueryMemberName, queryMembers } from '@spock/protocol/internal';
 
-import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
+import type { AgedList, Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
 import type { PlacedRegistrar } from '../../registration/placed-registrar.ts';
 import { isGrantedSomething, refuseIfDenied, refuseIfListDenied } from './acl-check.ts';
 import { quote } from './client/consul-call.ts';
@@ -17,7 +17,7 @@ import type { ConsulQuestion } from './client/consul-client.ts';
 import { refuseUnaskable, withRight } from './client/consul-error.ts';
 import type { ConsulBackendOptions } from './consul-backend-options.ts';
 import { consulRegistrar } from './consul-registrar.ts';
-import { ConsulHttp } from './http/consul-http.ts';
+import { ConsulHttp, LIVE_AGE_MS_MAX } from './http/consul-http.ts';
 import type { HeldPlace } from './http/held-room.ts';
 import { watchConsulKey } from './watches/consul-keys.ts';
 import { taggedAddresses } from './watches/health-entry.ts';
@@ -101,8 +101,13 @@ class ConsulBackend implements Backend {
 	}
 
 	async list(query: { readonly datacenter?: string }, options: CallOptions = {}): Promise<readonly ServiceListEntry[]> {
+		return (await this.listWithAge(query, options)).services;
+	}
+
+	/** As old as the server's last contact with its leader: a follower answers on without one. */
+	async listWithAge(query: { readonly datacenter?: string }, options: CallOptions = {}): Promise<AgedList> {
 		this.#http.refuseIfClosed();
-		const { services, mayBeDenied } = await this.#http.call(
+		const { services, mayBeDenied, meta } = await this.#http.call(
 			{
 				parameters: this.#http.readParameters(query.datacenter),
 				send: (client, common) => client.catalog.service.list(common),
@@ -111,7 +116,8 @@ class ConsulBackend implements Backend {
 			options,
 		);
 		if (mayBeDenied) await refuseIfListDenied(this.#http, query.datacenter, options);
-		return services;
+		const { ageMs } = meta;
+		return { services, ageMs, isLive: ageMs <= LIVE_AGE_MS_MAX };
 	}
 
 	async mayRead(options: CallOptions = {}): Promise<boolean> {

@@ -47,7 +47,7 @@ export class ConsulCatalogue implements RegistrationCatalogue {
 			if (sightings.length === 0) refuseFiltered(response);
 			return sightings;
 		});
-		return this.#http.call(question, { first: this.#otherThan(avoided), timeoutMs: LOOK_MS });
+		return this.#http.call(question, { first: this.#otherThan(avoided), timeoutMs: LOOK_MS, urgent: 'write' });
 	}
 
 	isNodeWell(node: string, avoided: number): Promise<boolean> {
@@ -61,7 +61,7 @@ export class ConsulCatalogue implements RegistrationCatalogue {
 				return body.some((check: NodeCheck) => check.Status !== 'critical');
 			},
 		};
-		return this.#http.call(question, { first: this.#otherThan(avoided), timeoutMs: LOOK_MS });
+		return this.#http.call(question, { first: this.#otherThan(avoided), timeoutMs: LOOK_MS, urgent: 'write' });
 	}
 
 	async nodeHost(node: string, avoided: number): Promise<string | undefined> {

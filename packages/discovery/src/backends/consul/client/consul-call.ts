@@ -4,6 +4,9 @@ import type { IncomingMessage } from 'node:http';
 import { SpockError } from '@spock/protocol';
 import { type Clock, offAbort, onAbort } from '@spock/protocol/internal';
 
+import { refuseLongBody } from './answer-bound.ts';
+import type { UrgentKind } from './urgent-sockets.ts';
+
 /** Query parameters of a call; a list is sent as a parameter that repeats. */
 export type ConsulParameters = Readonly<Record<string, string | readonly string[]>>;
 
@@ -19,16 +22,22 @@ export class ConsulCall extends EventEmitter {
 	readonly parameters: ConsulParameters;
 	/** In place of the body that the package would send; undefined leaves that alone. */
 	readonly body: unknown;
-	/** A longer answer is cut off. */
-	readonly answerBytesMax: number;
+	/** A longer answer is cut off. Default: see {@link refuseLongBody}. */
+	readonly answerBytesMax: number | undefined;
+	/** It has connections that no read takes. */
+	readonly urgent: UrgentKind | undefined;
 	/** It goes by a further address of this machine: see `FurtherSources`. */
 	isFurther = false;
 
-	constructor(parameters: ConsulParameters, body?: unknown, answerBytesMax: number = Number.POSITIVE_INFINITY) {
+	constructor(
+		parameters: ConsulParameters,
+		{ body, answerBytesMax, urgent }: { body?: unknown; answerBytesMax?: number; urgent?: UrgentKind | undefined } = {},
+	) {
 		super();
 		this.parameters = parameters;
 		this.body = body;
 		this.answerBytesMax = answerBytesMax;
+		this.urgent = urgent;
 	}
 
 	/** Whether Consul holds it while nothing changes. */
@@ -70,24 +79,12 @@ function reportBrokenBody(request: ConsulHookRequest, call: ConsulCall): void {
 		get: () => response,
 		set: (value: IncomingMessage | undefined) => {
 			response = value;
-			if (value !== undefined && call.answerBytesMax !== Number.POSITIVE_INFINITY) refuseLongBody(value, call);
+			if (value !== undefined) refuseLongBody(value, call);
 			value?.once('error', (error) => call.emit('broken', error));
 			value?.once('close', () => {
 				if (!value.complete) call.emit('broken', new Error('the connection ended in the middle of the response'));
 			});
 		},
-	});
-}
-
-/** The package keeps all of a body in memory: one that is too long is cut off while it comes. */
-function refuseLongBody(response: IncomingMessage, call: ConsulCall): void {
-	const { answerBytesMax } = call;
-	let bytes = 0;
-	response.on('data', (chunk: Buffer) => {
-		bytes += chunk.length;
-		if (bytes <= answerBytesMax) return;
-		const message = `Consul's response is longer than ${answerBytesMax} bytes: narrow the query`;
-		call.emit('broken', new SpockError('FRAME_TOO_LARGE', message, { details: { answerBytesMax } }));
 	});
 }
 

@@ -9,6 +9,7 @@ import type { ConsulTls } from './consul-options.ts';
 import { FurtherSources, type RoomLeft } from './further-sources.ts';
 import { Http2Sessions } from './http2-sessions.ts';
 import type { TlsSecrets } from './tls-files.ts';
+import { retireAgent, type UrgentKind, UrgentSockets } from './urgent-sockets.ts';
 
 /** The npm package's client of one address. This is the only file that imports the package. */
 export type ConsulClient = Consul;
@@ -17,6 +18,7 @@ export type ConsulClient = Consul;
 const http2Of = new WeakMap<ConsulClient, Http2Sessions>();
 /** How one of an address without TLS does. */
 const sourcesOf = new WeakMap<ConsulClient, FurtherSources>();
+const urgentOf = new WeakMap<ConsulClient, UrgentSockets>();
 
 /** What every call to the package is given. */
 export interface ConsulCommon {
@@ -78,6 +80,7 @@ export function createClient(
 		prepareRequest(request);
 		next();
 	});
+	useUrgentSockets(client, new UrgentSockets(address.secure ? secure : undefined));
 	if (!address.secure) {
 		if (address.socketPath === undefined) useFurtherSources(client, address, clock);
 		return client;
@@ -93,6 +96,14 @@ export function createClient(
 		});
 	});
 	return client;
+}
+
+function useUrgentSockets(client: ConsulClient, sockets: UrgentSockets): void {
+	urgentOf.set(client, sockets);
+	(client as unknown as ConsulInternals)._ext('onRequest', ({ ctx, req }, next) => {
+		if (ctx instanceof ConsulCall && ctx.urgent) Object.assign(req ?? {}, { agent: sockets.agentFor(ctx.urgent) });
+		next();
+	});
 }
 
 function useFurtherSources(client: ConsulClient, { host, port }: ConsulAddress, clock: Clock): void {
@@ -134,6 +145,7 @@ export function widenClient(client: ConsulClient, socketsMax: number): void {
 /** Cuts every connection. */
 export function destroyClient(client: ConsulClient): void {
 	client.destroy();
+	urgentOf.get(client)?.destroy();
 	sourcesOf.get(client)?.destroy();
 	http2Of.get(client)?.destroy();
 }
@@ -142,9 +154,8 @@ export function destroyClient(client: ConsulClient): void {
 export function retireClient(client: ConsulClient): void {
 	const { agent } = (client as unknown as ConsulInternals)._opts;
 	http2Of.get(client)?.retire();
-	// A connection that becomes free is closed where none may be kept.
-	agent.maxFreeSockets = 0;
-	for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+	urgentOf.get(client)?.retire();
+	retireAgent(agent);
 }
 
 /**
@@ -178,7 +189,7 @@ export interface ConsulQuestion<T> {
 	readonly parameters?: ConsulParameters;
 	/** Sent as JSON in place of what the npm package would make of its options. */
 	readonly body?: unknown;
-	/** A longer answer is FRAME_TOO_LARGE. Default: no limit. */
+	/** A longer answer is FRAME_TOO_LARGE. Default: 64 MiB, and UNAVAILABLE. */
 	readonly answerBytesMax?: number;
 	/** A token for this question alone; null for none. Default: the connection's. */
 	readonly token?: string | null;
@@ -197,6 +208,8 @@ export interface ConsulCallOptions {
 	readonly timeoutMs?: number | undefined;
 	/** The number of the only address that is asked: what belongs to one agent (a registration) means nothing to the others. */
 	readonly only?: number;
+	/** It never waits behind reads. Default: `write` for one address alone, or with a token of its own. */
+	readonly urgent?: UrgentKind;
 	/** The number of the address that is asked first, in place of the preferred one. */
 	readonly first?: number;
 }

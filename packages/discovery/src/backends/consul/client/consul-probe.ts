@@ -23,7 +23,7 @@ async function ask(
 	{ signal, token, datacenter }: AskOptions = {},
 ): Promise<ConsulAnswer> {
 	const client = await endpoint.client();
-	const call = new ConsulCall(datacenter === undefined ? {} : { dc: datacenter });
+	const call = new ConsulCall(datacenter === undefined ? {} : { dc: datacenter }, { urgent: 'probe' });
 	const common = { ctx: call, ...(token && { token }) };
 	const send = (): Promise<unknown> => sendRequest(client, common, { method: 'GET', path });
 	return (await sendWithDeadline({ clock, call, timeoutMs: PROBE_MS, signal }, send)) as ConsulAnswer;

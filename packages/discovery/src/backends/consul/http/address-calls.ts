@@ -7,12 +7,13 @@ import type { ConsulQuestion } from '../client/consul-client.ts';
 import type { ConsulEndpoint } from '../client/consul-endpoints.ts';
 import { consulError, isConsulsAnswer, quietEnd } from '../client/consul-error.ts';
 import { probeServers } from '../client/consul-probe.ts';
+import type { UrgentKind } from '../client/urgent-sockets.ts';
 import { AddressHeartbeat } from './address-heartbeat.ts';
 import type { ConsulHealth } from './consul-health.ts';
 import type { HeldRoom } from './held-room.ts';
-import { InFlightGate, type Turn } from './in-flight-gate.ts';
+import { type EndTurn, InFlightGate, type Turn } from './in-flight-gate.ts';
 
-/** Datacenters besides the agents' own whose servers are asked at each address whether they are there; those of more are not. */
+/** Datacenters besides the agents' own whose servers are asked at each address whether they are there. Of more, nothing is live. */
 const DATACENTERS_MAX = 64;
 /** However long a query waited for its turn, so much is left for its answer. */
 const ANSWER_MS_MIN = 250;
@@ -27,8 +28,10 @@ export interface AddressAsk {
 	readonly isHeld: boolean;
 	/** That it is answered soon says that the address and the servers behind it are well: no agent can answer it by itself. */
 	readonly isProof: boolean;
-	/** It is one of those that many watches may send at the same moment, and waits for its turn. Default: it does not. */
+	/** It waits for its turn, as each read does that is not held. */
 	readonly turn?: Turn;
+	/** It never waits behind reads. */
+	readonly urgent?: UrgentKind | undefined;
 }
 
 /** What {@link AddressCalls} need. */
@@ -40,6 +43,8 @@ export interface AddressCallsOptions {
 	readonly replacement: TokenReplacement;
 	readonly health: ConsulHealth;
 	readonly room: HeldRoom;
+	/** That of lookups that name none; undefined: the agents' own. */
+	readonly datacenter: string | undefined;
 	/** Throws CLOSED once nothing is asked any more. */
 	readonly refuseIfClosed: () => void;
 }
@@ -47,7 +52,10 @@ export interface AddressCallsOptions {
 /** The calls in flight, each to one address with the token that is in force, and what they tell of how that address is. */
 export class AddressCalls {
 	readonly #options: AddressCallsOptions;
-	/** By address and datacenter: what an address says of another datacenter's servers is as old as those. */
+	/**
+	 * By address and datacenter: what an address says of another datacenter's servers is as old as those. Of other datacenters only those
+	 * that have answered; the one that was used last is last.
+	 */
 	readonly #heartbeats = new Map<string, AddressHeartbeat>();
 	readonly #gates: readonly InFlightGate[];
 	/** Not more than the watches, and calls that somebody waits for. */
@@ -56,8 +64,8 @@ export class AddressCalls {
 
 	constructor(options: AddressCallsOptions) {
 		this.#options = options;
-		const { clock, endpoints } = options;
-		this.#gates = endpoints.map(() => new InFlightGate(clock));
+		const { clock, endpoints, room } = options;
+		this.#gates = endpoints.map((_, number) => new InFlightGate(clock, () => room.callsMax(number)));
 	}
 
 	/** Tells each time that an address which answered too late answers in time again; call what is returned to end it. */
@@ -66,28 +74,49 @@ export class AddressCalls {
 		return () => this.#onTimely.delete(listener);
 	}
 
-	/** True while this address answers in time, with the servers of this datacenter behind it; undefined: its own. */
+	/**
+	 * True while this address answers in time, with the servers of this datacenter behind it; undefined: its own. False for one whose servers
+	 * are not asked whether they are there, so that nothing says how old an answer of theirs is.
+	 */
 	isTimely(number: number, datacenter: string | undefined): boolean {
-		return this.#heartbeats.get(placeOf(number, datacenter))?.isTimely ?? true;
+		return this.#heartbeats.get(placeOf(number, datacenter))?.isTimely ?? datacenter === undefined;
 	}
 
+	/** Whose silence ends a call: the address's own where the datacenter has not answered yet. */
 	#heartbeatOf(number: number, datacenter: string | undefined): AddressHeartbeat {
-		const isOver = datacenter !== undefined && this.#heartbeats.size >= DATACENTERS_MAX * this.#gates.length;
 		const place = placeOf(number, datacenter);
-		let heartbeat = this.#heartbeats.get(place);
-		if (heartbeat === undefined && isOver) return this.#heartbeatOf(number, undefined);
-		if (heartbeat === undefined) {
-			const { clock, random, endpoints } = this.#options;
-			const one = endpoints[number] as ConsulEndpoint;
-			// Where there is another address, one without a leader is as good as none: the others may have one.
-			const mustKnowLeader = endpoints.length > 1;
-			const beat = (signal: AbortSignal): Promise<void> => probeServers(one, clock, signal, mustKnowLeader, datacenter);
-			const timely = (): void => {
-				for (const listener of this.#onTimely) listener();
-			};
-			heartbeat = new AddressHeartbeat({ clock, random, beat, timely });
-			this.#heartbeats.set(place, heartbeat);
+		const known = this.#heartbeats.get(place);
+		if (known !== undefined) {
+			this.#heartbeats.delete(place);
+			this.#heartbeats.set(place, known);
+			return known;
 		}
+		return datacenter === undefined ? this.#addHeartbeat(number, datacenter) : this.#heartbeatOf(number, undefined);
+	}
+
+	/** The datacenter has answered: from now on it is asked whether it is there; undefined where too many are, and all are in use. */
+	#answeredBy(number: number, datacenter: string | undefined): AddressHeartbeat | undefined {
+		const known = this.#heartbeats.get(placeOf(number, datacenter));
+		if (known !== undefined || datacenter === undefined) return known;
+		if (this.#heartbeats.size >= (DATACENTERS_MAX + 1) * this.#gates.length) {
+			const unused = [...this.#heartbeats].find(([place, one]) => isOther(place) && !one.isInUse)?.[0];
+			if (unused === undefined) return undefined;
+			this.#heartbeats.delete(unused);
+		}
+		return this.#addHeartbeat(number, datacenter);
+	}
+
+	#addHeartbeat(number: number, datacenter: string | undefined): AddressHeartbeat {
+		const { clock, random, endpoints } = this.#options;
+		const one = endpoints[number] as ConsulEndpoint;
+		// Where there is another address, one without a leader is as good as none: the others may have one.
+		const mustKnowLeader = endpoints.length > 1;
+		const beat = (signal: AbortSignal): Promise<void> => probeServers(one, clock, signal, mustKnowLeader, datacenter);
+		const timely = (): void => {
+			for (const listener of this.#onTimely) listener();
+		};
+		const heartbeat = new AddressHeartbeat({ clock, random, beat, timely });
+		this.#heartbeats.set(placeOf(number, datacenter), heartbeat);
 		return heartbeat;
 	}
 
@@ -106,14 +135,16 @@ export class AddressCalls {
 		isLast = false,
 	): Promise<T> {
 		const { clock, endpoints, token: tokens, replacement, health, room, refuseIfClosed } = this.#options;
-		const { parameters, isHeld, isProof, turn } = ask;
-		const leave = turn && (await this.#gates[number]?.enter(turn, signal));
+		const { parameters, isHeld, isProof, turn, urgent } = ask;
+		const datacenter = datacenterIn(parameters);
+		const leave = turn && (await this.#enter(number, datacenter, turn, signal));
 		const leftMs = turn === undefined ? ask.timeoutMs : Math.min(ask.timeoutMs, turn.untilMs - clock.now());
 		const timeoutMs = turn === undefined ? leftMs : Math.max(ANSWER_MS_MIN, leftMs);
 		const endpoint = endpoints[number] as ConsulEndpoint;
 		const startedAtMs = clock.now();
-		const call = new ConsulCall(parameters, question.body, question.answerBytesMax);
-		const heartbeat = this.#heartbeatOf(number, datacenterIn(parameters));
+		const { body, answerBytesMax } = question;
+		const call = new ConsulCall(parameters, { body, urgent, ...(answerBytesMax && { answerBytesMax }) });
+		const heartbeat = this.#heartbeatOf(number, datacenter);
 		let release: (() => void) | undefined;
 		let token: string | undefined;
 		try {
@@ -125,17 +156,20 @@ export class AddressCalls {
 			this.#calls.add(call);
 			release = heartbeat.hold(call);
 			const common = { ctx: call, ...(token && { token }) };
-			const [response, body] = (await sendWithDeadline({ clock, call, timeoutMs, signal }, () =>
+			const [response, answer] = (await sendWithDeadline({ clock, call, timeoutMs, signal }, () =>
 				question.send(client, common),
 			)) as ConsulAnswer;
-			const value = question.read(response, body);
-			if (isProof && !isHeld) heartbeat.answered(startedAtMs);
+			const value = question.read(response, answer);
+			const answering = this.#answeredBy(number, datacenter);
+			if (isProof && !isHeld) answering?.answered(startedAtMs);
+			leave?.(true);
 			if (await endpoint.isMultiplexed()) room.multiplexed(number);
 			health.succeeded(startedAtMs, response);
 			return value;
 		} catch (reason) {
 			const error = consulError(reason, endpoint.address.url, [token ?? '', ...(question.secrets ?? [])]);
 			const isOwn = question.token === undefined && !isLast;
+			if (error.code === 'UNAVAILABLE') leave?.(false);
 			const quiet = isHeld && clock.now() - startedAtMs >= QUIET_MS_MIN ? quietEnd(error) : undefined;
 			if (quiet !== undefined) throw quiet;
 			if (error.details['isFull'] === true) await this.#refused(number, call);
@@ -151,6 +185,16 @@ export class AddressCalls {
 			this.#calls.delete(call);
 		}
 		return this.ask(number, ask, question, signal, true);
+	}
+
+	#enter(
+		number: number,
+		datacenter: string | undefined,
+		turn: Turn,
+		signal: AbortSignal | undefined,
+	): Promise<EndTurn> | EndTurn | undefined {
+		const other = datacenter === this.#options.datacenter ? undefined : datacenter;
+		return this.#gates[number]?.enter({ ...turn, datacenter: other }, signal);
 	}
 
 	/** An address has refused a connection for want of room. */
@@ -169,6 +213,10 @@ export function datacenterIn({ dc }: ConsulParameters): string | undefined {
 
 function placeOf(number: number, datacenter: string | undefined): string {
 	return datacenter === undefined ? String(number) : `${number} ${datacenter}`;
+}
+
+function isOther(place: string): boolean {
+	return place.includes(' ');
 }
 
 function isOurs({ code }: SpockError): boolean {

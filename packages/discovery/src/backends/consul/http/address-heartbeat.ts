@@ -51,6 +51,11 @@ export class AddressHeartbeat {
 		return this.#lateSinceMs === undefined;
 	}
 
+	/** Calls wait for it. */
+	get isInUse(): boolean {
+		return this.#held.size > 0;
+	}
+
 	/** Ends the call when the address is silent; call what is returned when it has ended otherwise. */
 	hold(call: ConsulCall): () => void {
 		const { clock, random = Math.random } = this.#options;

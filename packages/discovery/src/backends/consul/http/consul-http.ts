@@ -118,6 +118,7 @@ export class ConsulHttp {
 			health: this.#health,
 			room: this.#room,
 			refuseIfClosed: () => this.refuseIfClosed(),
+			datacenter: options.datacenter,
 		});
 	}
 
@@ -165,13 +166,21 @@ export class ConsulHttp {
 		const { signal, timeoutMs = CALL_MS, only, first = this.#choice.number } = options;
 		const deadlineAtMs = this.clock.now() + durationMsOption('timeoutMs', timeoutMs);
 		// The addresses share the time that is left, so that one which hangs does not use up the turn of the next.
-		const ask = (_number: number, addressesLeft: number): AddressAsk => ({
-			parameters: question.parameters ?? {},
-			timeoutMs: shareOf(deadlineAtMs - this.clock.now(), addressesLeft),
-			isHeld: false,
-			// What is one address's alone an agent answers from memory.
-			isProof: only === undefined,
-		});
+		const alone = only !== undefined || question.token !== undefined ? 'write' : undefined;
+		const { urgent = alone } = options;
+		const ask = (_number: number, addressesLeft: number): AddressAsk => {
+			const timeoutMs = shareOf(deadlineAtMs - this.clock.now(), addressesLeft);
+			const untilMs = this.clock.now() + timeoutMs;
+			return {
+				parameters: question.parameters ?? {},
+				timeoutMs,
+				isHeld: false,
+				// What is one address's alone an agent answers from memory.
+				isProof: only === undefined,
+				urgent,
+				...(urgent === undefined && { turn: { isFirst: true, untilMs, taken: () => undefined } }),
+			};
+		};
 		if (only !== undefined) return this.#calls.ask(only, ask(only, 1), question, signal);
 		return this.#askAny(question, first, ask, signal).then(({ value }) => value);
 	}

@@ -1,11 +1,12 @@
 import type { Clock } from '@spock/protocol/internal';
 
 import { DEFAULT_HELD_MAX } from '../client/consul-options.ts';
+import { URGENT_SOCKETS_MAX } from '../client/urgent-sockets.ts';
 
 /** Beyond the queries for services, for what else is held: keys, and indexes. */
 const OTHERS_MAX = 24;
-/** And for calls that are not held: lookups of names, registrations, heartbeats. */
-const CALLS_MAX = 16;
+/** And for reads that are not held. */
+const CALLS_MAX = 12;
 /** Where an agent allows more than its default, or has no limit for this machine: a query costs 25 KB here, and a connection and a goroutine there. */
 const ALLOWED_MAX = 4000;
 /** Queries that are held at an address where they share connections: as many as there may be questions. */
@@ -22,7 +23,7 @@ const RAISED = 0.05;
 /** An address that has failed, or has no room, is not given more to hold for so long; one that has failed, unless it answers before. */
 const DOWN_MS = 10_000;
 
-/** How many connections may be open to an address at once. */
+/** How many connections may be open to an address at once, besides urgent ones. */
 export function socketsMax(heldMax: number): number {
 	return heldMax + OTHERS_MAX + CALLS_MAX;
 }
@@ -139,7 +140,10 @@ export class HeldRoom {
 	/** The agent allows one client so many connections; 0: any number. Returns true if there is room for more than before. */
 	allowed(number: number, connectionsMax: number): boolean {
 		const address = this.#at(number);
-		const held = connectionsMax === 0 ? ALLOWED_MAX : Math.min(ALLOWED_MAX, connectionsMax - OTHERS_MAX - CALLS_MAX);
+		const held =
+			connectionsMax === 0
+				? ALLOWED_MAX
+				: Math.min(ALLOWED_MAX, connectionsMax - OTHERS_MAX - CALLS_MAX - URGENT_SOCKETS_MAX);
 		if (held <= address.limitMax) return false;
 		address.limit = held;
 		address.limitMax = held;
@@ -149,6 +153,12 @@ export class HeldRoom {
 	/** How many connections may be open to an address at once. */
 	socketsMax(number: number): number {
 		return socketsMax(this.#at(number).limitMax);
+	}
+
+	/** How many of those are not taken by what is held; any number where an address shares its connections. */
+	callsMax(number: number): number {
+		const { limitMax, places, others } = this.#at(number);
+		return limitMax >= MULTIPLEXED_MAX ? Number.POSITIVE_INFINITY : socketsMax(limitMax) - places - others;
 	}
 
 	failed(number: number): void {

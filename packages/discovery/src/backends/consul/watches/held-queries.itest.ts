@@ -67,7 +67,7 @@ describe('as many queries as there is room for', () => {
 		const clock = new FakeClock();
 		await using site = await startDistantConsul();
 		const { fake } = site;
-		fake.failPath(SELF, { headers: {}, body: { DebugConfig: { HTTPMaxConnsPerClient: 240 } } });
+		fake.failPath(SELF, { headers: {}, body: { DebugConfig: { HTTPMaxConnsPerClient: 248 } } });
 		await using one = watchedMany([fake.url], { clock });
 		const all = names(210).map((name) => one.watch(name));
 		await waitFor('200 queries, and the index', async () => {

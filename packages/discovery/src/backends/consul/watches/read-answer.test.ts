@@ -33,11 +33,21 @@ describe('an answer of Consul', () => {
 			{ name: 'roaster', tags: [] },
 		];
 		const body = { roaster: null, barista: ['b', 'a'] };
-		expect(readAnsweredServices(at(), body)).toEqual({ services, mayBeDenied: false });
+		expect(readAnsweredServices(at(), body)).toMatchObject({ services, mayBeDenied: false });
 		const headers = { 'x-consul-default-acl-policy': 'deny' };
 		expect(readAnsweredServices({ headers }, body).mayBeDenied).toBe(false);
-		expect(readAnsweredServices({ headers }, {})).toEqual({ services: [], mayBeDenied: true });
+		expect(readAnsweredServices({ headers }, {})).toMatchObject({ services: [], mayBeDenied: true });
 		expect(readAnsweredServices(at(), {}).mayBeDenied).toBe(false);
+	});
+
+	it('with more entries than Consul can send is refused as a whole, before any is read', () => {
+		const body = Array.from({ length: 100_001 }, () => ({}));
+		expect(() => readAnsweredInstances(at(), body)).toThrow('more than 100000 entries');
+	});
+
+	it('of services is as old as a follower’s last contact, too', () => {
+		const headers = { 'x-consul-lastcontact': '600000', 'x-consul-knownleader': 'false' };
+		expect(readAnsweredServices({ headers }, { barista: [] }).meta.ageMs).toBe(600_000);
 	});
 
 	it('is as old as a follower’s last contact and the age in the agent’s cache together', () => {

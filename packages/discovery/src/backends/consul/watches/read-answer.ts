@@ -1,9 +1,15 @@
 import type { ServiceInstance, ServiceListEntry } from '@spock/protocol';
 
+import type { AnswerMeta } from '../../../foundation/backend.ts';
 import type { FetchAnswer } from '../../../watch/watch-loop.ts';
 import { type AnswerHeaders, parseIndex, readAnswerMeta } from '../client/answer-headers.ts';
 import { notJson, refuseFiltered } from '../client/consul-error.ts';
 import { readHealthEntries, type TaggedAddress } from './health-entry.ts';
+
+/** Entries of an answer that are read: an entry of Consul has over 1000 bytes, so that no answer of it has more. */
+const ENTRIES_MAX = 100_000;
+/** Names of a list of services that are read. */
+const SERVICES_MAX = 500_000;
 
 /** The instances of a service. */
 export interface InstancesAnswer extends FetchAnswer<readonly ServiceInstance[]> {
@@ -52,6 +58,7 @@ export interface ServicesAnswer {
 	readonly services: readonly ServiceListEntry[];
 	/** As of {@link InstancesAnswer}. */
 	readonly mayBeDenied: boolean;
+	readonly meta: AnswerMeta;
 }
 
 /** The answer of /v1/catalog/services, sorted by name. Throws as {@link readAnsweredInstances} does. */
@@ -59,7 +66,8 @@ export function readAnsweredServices(response: AnswerHeaders, body: unknown): Se
 	const services = Object.entries(expectServices(response, body))
 		.map(([name, tags]) => ({ name, tags: [...(tags ?? [])].sort() }))
 		.sort((left, right) => (left.name < right.name ? -1 : 1));
-	return { services, mayBeDenied: services.length === 0 && isSilentOnDenial(response) };
+	const mayBeDenied = services.length === 0 && isSilentOnDenial(response);
+	return { services, mayBeDenied, meta: readAnswerMeta(response) };
 }
 
 type TagsByName = Readonly<Record<string, readonly string[] | null>>;
@@ -67,6 +75,7 @@ type TagsByName = Readonly<Record<string, readonly string[] | null>>;
 function expectServices(response: AnswerHeaders, body: unknown): TagsByName {
 	if (!isObject(body) || Array.isArray(body)) throw notJson(response);
 	const entries = Object.entries(body);
+	if (entries.length > SERVICES_MAX) throw tooMany(SERVICES_MAX);
 	// An object of something else, such as an error of a proxy.
 	if (entries.length > 0 && !entries.some(([, tags]) => isListOrNull(tags))) throw notJson(response);
 	if (entries.length === 0) refuseFiltered(response);
@@ -78,7 +87,12 @@ function expectServices(response: AnswerHeaders, body: unknown): TagsByName {
 /** A list with an entry that is none at all is still the API's; one of nothing else is another program's. */
 function expectEntries(response: AnswerHeaders, body: unknown): readonly unknown[] {
 	if (!Array.isArray(body) || (body.length > 0 && !body.some(isObject))) throw notJson(response);
+	if (body.length > ENTRIES_MAX) throw tooMany(ENTRIES_MAX);
 	return body;
+}
+
+function tooMany(entriesMax: number): Error {
+	return new Error(`its response has more than ${entriesMax} entries: check that this address is Consul`);
 }
 
 function expectIndex({ headers }: AnswerHeaders): number {

@@ -103,6 +103,17 @@ describe('a watch at Consul', () => {
 		expect(one.answers[0]).toMatchObject([{ instance: 'node-1/a' }]);
 	});
 
+	it('tags are compared with regard to case, which Consul disregards', async () => {
+		await using fake = await startFakeConsul();
+		fake.set('barista', [
+			{ id: 'a', tags: ['v1'] },
+			{ id: 'b', tags: ['V1'] },
+		]);
+		await using one = watched([fake], {}, { service: 'barista', tags: ['v1'] });
+		await blocked(fake);
+		expect(one.answers).toMatchObject([[{ instance: 'node-1/a' }]]);
+	});
+
 	it('an index that went back is dropped, and what is different is told', async () => {
 		await using fake = await startFakeConsul();
 		fake.setIndex(400);

@@ -160,6 +160,17 @@ export class ConsulHttp {
 		return this.#room.isOver(place);
 	}
 
+	/** Whether there is no room for one more place, at any address that is well. */
+	get isFull(): boolean {
+		return this.#room.isFull;
+	}
+
+	#enter(number: number): boolean {
+		const isHeld = this.#room.enter(number);
+		if (!isHeld) this.#limits?.look();
+		return isHeld;
+	}
+
 	/** How many addresses there are; their numbers begin with 0. */
 	get addressCount(): number {
 		return this.#endpoints.length;
@@ -217,7 +228,7 @@ export class ConsulHttp {
 				const nowMs = this.clock.now();
 				// What is held at an address that is late would say nothing of how old it is.
 				const canHold = index > 0 && isOrigin && this.#calls.isTimely(number, datacenter);
-				isHeld = canHold && (placeNow === undefined ? this.#room.enter(number) : place?.number === number);
+				isHeld = canHold && (placeNow === undefined ? this.#enter(number) : place?.number === number);
 				if (addressesLeft < this.#endpoints.length) furtherUntilMs ??= nowMs + FURTHER_MS;
 				const timeoutMs = furtherUntilMs === undefined ? CALL_MS : shareOf(furtherUntilMs - nowMs, addressesLeft);
 				if (!isHeld) {

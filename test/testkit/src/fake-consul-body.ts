@@ -24,7 +24,7 @@ export function fakeBody(path: string, query: URLSearchParams, catalog: FakeCata
 		const tags = query.getAll('tag');
 		return (services.get(name) ?? [])
 			.filter((instance) => !isStrict || isAskedFor(query, instance))
-			.filter((instance) => tags.every((tag) => instance.tags?.includes(tag)))
+			.filter((instance) => tags.every((tag) => hasTag(instance, tag)))
 			.map((instance) => toHealthEntry(name, instance, nodeChecks.get(instance.node ?? 'node-1')));
 	}
 	if (path === '/v1/health/state/any') {
@@ -41,6 +41,11 @@ export function fakeBody(path: string, query: URLSearchParams, catalog: FakeCata
 	}
 	if (path === '/v1/status/leader') return '127.0.0.1:8300';
 	return null;
+}
+
+/** As Consul does: without regard to case. */
+function hasTag({ tags = [] }: FakeConsulInstance, tag: string): boolean {
+	return tags.some((one) => one.toLowerCase() === tag.toLowerCase());
 }
 
 function isAskedFor(query: URLSearchParams, { meta }: FakeConsulInstance): boolean {

@@ -50,6 +50,13 @@ interface Held {
 	readonly answer: (index?: number) => void;
 }
 
+/** A service as it was: the body and index of an answer. */
+export interface FakeServiceState {
+	readonly path: string;
+	readonly body: unknown;
+	readonly index: number;
+}
+
 /** Starts a {@link FakeConsul}. */
 export async function startFakeConsul(options: FakeConsulOptions = {}): Promise<FakeConsul> {
 	const fake = new FakeConsul(options);
@@ -90,8 +97,10 @@ export class FakeConsul implements AsyncDisposable {
 	readonly #pathFaults = new Map<string, FakeConsulFault>();
 	readonly #held = new Set<Held>();
 	readonly #refused = new Set<string>();
-	/** A service that is answered with what it was, and the body and index of that. */
-	#lagging: { readonly path: string; readonly body: unknown; readonly index: number } | undefined;
+	/** A service that is answered with what it was. */
+	#lagging: FakeServiceState | undefined;
+	/** And all else with the index of that, unless the leader's answer is asked for. */
+	#isReplaying = false;
 	/** Requests that came while the fake was told to say nothing; undefined while it answers. */
 	#unanswered: (() => void)[] | undefined;
 	readonly #server: Server;
@@ -246,10 +255,20 @@ export class FakeConsul implements AsyncDisposable {
 
 	/** Answers for this service as it is now, whatever is set from now on, as a server does that lags; until another one is named. */
 	lag(service: string | undefined): void {
+		this.#lagging = service === undefined ? undefined : this.stateOf(service);
+	}
+
+	/** A service as it is now, for {@link replay}. */
+	stateOf(service: string): FakeServiceState {
 		const path = `${HEALTH}${service}`;
 		const query = new URLSearchParams();
-		this.#lagging =
-			service === undefined ? undefined : { path, body: this.#body(path, query), index: this.#indexOf(path, query) };
+		return { path, body: this.#body(path, query), index: this.#indexOf(path, query) };
+	}
+
+	/** Knows no more than this, as a server does that was restarted and replays its log; the leader's answers are as before. Undefined: all. */
+	replay(state: FakeServiceState | undefined): void {
+		this.#lagging = state;
+		this.#isReplaying = state !== undefined;
 	}
 
 	/** Lets every blocked query return now, although nothing has changed. */
@@ -343,15 +362,22 @@ export class FakeConsul implements AsyncDisposable {
 		return this.#options.streams === true && path.startsWith(HEALTH);
 	}
 
+	#laggingFor(path: string, query: URLSearchParams): FakeServiceState | undefined {
+		if (this.#isReplaying) return query.has('stale') ? this.#lagging : undefined;
+		return this.#lagging?.path === path ? this.#lagging : undefined;
+	}
+
 	#indexOf(path: string, query: URLSearchParams): number {
-		if (this.#lagging?.path === path) return this.#lagging.index;
+		const lagging = this.#laggingFor(path, query);
+		if (lagging !== undefined) return lagging.index;
 		const own = this.#options.hasOwnIndexes && this.#serviceIndexes.get(path.slice(HEALTH.length));
 		if (own && path.startsWith(HEALTH)) return own;
 		return this.#keys.answer(path, query)?.index ?? this.#index;
 	}
 
 	#body(path: string, query: URLSearchParams): unknown {
-		if (this.#lagging?.path === path) return this.#lagging.body;
+		const lagging = this.#laggingFor(path, query);
+		if (lagging?.path === path) return lagging.body;
 		const keys = this.#keys.answer(path, query);
 		if (keys !== undefined) return keys.body ?? null;
 		const { isStrict = false } = this.#options;

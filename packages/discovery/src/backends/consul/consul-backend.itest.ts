@@ -103,6 +103,17 @@ describe('a watch at Consul', () => {
 		expect(one.answers[0]).toMatchObject([{ instance: 'node-1/a' }]);
 	});
 
+	it('tags are compared with regard to case, which Consul disregards', async () => {
+		await using fake = await startFakeConsul();
+		fake.set('barista', [
+			{ id: 'a', tags: ['v1'] },
+			{ id: 'b', tags: ['V1'] },
+		]);
+		await using one = watched([fake], {}, { service: 'barista', tags: ['v1'] });
+		await blocked(fake);
+		expect(one.answers).toMatchObject([[{ instance: 'node-1/a' }]]);
+	});
+
 	it('an index that went back is dropped, and what is different is told', async () => {
 		await using fake = await startFakeConsul();
 		fake.setIndex(400);
@@ -115,7 +126,9 @@ describe('a watch at Consul', () => {
 		fake.wakeAll();
 		await waitFor('the change', () => one.answers.some((answer) => answer[0]?.instance === 'node-1/b'));
 		await blocked(fake);
-		expect(fake.requests.map(({ query }) => query.get('index'))).toEqual([null, '401', null, '341']);
+		expect(
+			fake.requests.filter(({ path }) => path === '/v1/health/service/barista').map(({ query }) => query.get('index')),
+		).toEqual([null, '401', null, null, '341']);
 		expect(one.errors).toEqual([]);
 	});
 
@@ -166,7 +179,8 @@ describe('a watch at Consul never ends by itself', () => {
 		expect(one.errors[0]).toMatchObject({ code });
 		expect(one.errors[0]?.message).toMatch(says);
 		await blocked(fake);
-		expect(fake.requests.map(({ query }) => query.has('index'))).toEqual([false, true, false, true]);
+		const questions = fake.requests.filter(({ path }) => path === '/v1/health/service/barista');
+		expect(questions.map(({ query }) => query.has('index'))).toEqual([false, true, false, true]);
 		expect(one.answers).toHaveLength(2);
 		expect(one.backend.status()).toMatchObject({ state: 'up', error: null });
 		const seen = JSON.stringify([one.errors, one.errors.map(String), one.events, one.backend.status()]);

@@ -163,7 +163,7 @@ class ConsulBackend implements Backend {
 
 	/** Asks for all instances, judging health here: `passing=true` filters after the agent has blocked, and drops warnings. */
 	#healthOf(query: ServiceQuery): ConsulQuestion<InstancesAnswer> {
-		const { service, datacenter } = query;
+		const { service, datacenter, tags = [] } = query;
 		const { cached = false, taggedAddress } = this.#options;
 		return {
 			parameters: {
@@ -172,7 +172,12 @@ class ConsulBackend implements Backend {
 				...(cached && { cached: '' }),
 			},
 			send: (client, common) => client.health.service({ ...common, service }),
-			read: (response, body) => readAnsweredInstances(response, body, taggedAddress),
+			read: (response, body) => {
+				const answer = readAnsweredInstances(response, body, taggedAddress);
+				if (tags.length === 0) return answer;
+				// Consul compares tags without regard to case.
+				return { ...answer, value: answer.value.filter(({ tags: own }) => tags.every((tag) => own.includes(tag))) };
+			},
 		};
 	}
 }

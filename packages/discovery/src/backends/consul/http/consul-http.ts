@@ -10,7 +10,7 @@ import {
 
 import type { FetchAnswer } from '../../../watch/watch-loop.ts';
 import { ConsulToken, TokenReplacement } from '../auth/consul-token.ts';
-import { isPassed } from '../client/consul-call.ts';
+import { type ConsulParameters, isPassed } from '../client/consul-call.ts';
 import type { ConsulCallOptions, ConsulQuestion } from '../client/consul-client.ts';
 import { type ConsulEndpoint, createEndpoints } from '../client/consul-endpoints.ts';
 import {
@@ -25,6 +25,7 @@ import { type AddressAsk, AddressCalls, datacenterIn } from './address-calls.ts'
 import { AddressChoice } from './address-choice.ts';
 import { agedMeta } from './aged-meta.ts';
 import { AgentLimits } from './agent-limits.ts';
+import { type AnsweredBy, BelievedCalls } from './believed-calls.ts';
 import { ConsulHealth } from './consul-health.ts';
 import { type HeldPlace, HeldRoom, socketsMax } from './held-room.ts';
 
@@ -50,6 +51,7 @@ const TOKEN_REFUSED_MS = 10_000;
 interface Answered<T> {
 	readonly number: number;
 	readonly value: T;
+	readonly by: AnsweredBy;
 }
 
 /**
@@ -64,6 +66,7 @@ export class ConsulHttp {
 	readonly #health: ConsulHealth;
 	readonly #endpoints: readonly ConsulEndpoint[];
 	readonly #calls: AddressCalls;
+	readonly #believed: BelievedCalls;
 	readonly #choice: AddressChoice;
 	readonly #room: HeldRoom;
 	readonly #token: ConsulToken;
@@ -120,6 +123,8 @@ export class ConsulHttp {
 			refuseIfClosed: () => this.refuseIfClosed(),
 			datacenter: options.datacenter,
 		});
+		const parameters = (datacenter: string | undefined): ConsulParameters => this.readParameters(datacenter);
+		this.#believed = new BelievedCalls({ clock, calls: this.#calls, parameters });
 	}
 
 	/** Tells each time that there is another token than one that Consul has refused; call what is returned to end it. */
@@ -154,6 +159,17 @@ export class ConsulHttp {
 	/** Whether there are more places at the address of this one than it has room for: see `HeldRoom.isOver`. */
 	isOver(place: HeldPlace): boolean {
 		return this.#room.isOver(place);
+	}
+
+	/** Whether there is no room for one more place, at any address that is well. */
+	get isFull(): boolean {
+		return this.#room.isFull;
+	}
+
+	#enter(number: number): boolean {
+		const isHeld = this.#room.enter(number);
+		if (!isHeld) this.#limits?.look();
+		return isHeld;
 	}
 
 	/** How many addresses there are; their numbers begin with 0. */
@@ -204,8 +220,10 @@ export class ConsulHttp {
 		const waitMs = this.#waitMs;
 		const ages = ageClockOf(this.clock);
 		let origin: number | undefined;
+		/** The index of the last answer: a lower one is believed only of the leader. */
+		let known = 0;
 		/** `isAgain`: of all that a caller is served nothing was confirmed since the wait before it. */
-		const query = async (index: number, signal: AbortSignal, isAgain: boolean): Promise<A> => {
+		const query = async (index: number, signal: AbortSignal, isAgain: boolean, isBehind = false): Promise<A> => {
 			const place = placeNow?.();
 			let askedAtMs = ages.now();
 			let isHeld = false;
@@ -219,7 +237,7 @@ export class ConsulHttp {
 				const nowMs = this.clock.now();
 				// What is held at an address that is late would say nothing of how old it is.
 				const canHold = index > 0 && isOrigin && this.#calls.isTimely(number, datacenter);
-				isHeld = canHold && (placeNow === undefined ? this.#room.enter(number) : place?.number === number);
+				isHeld = canHold && (placeNow === undefined ? this.#enter(number) : place?.number === number);
 				if (addressesLeft < this.#endpoints.length) furtherUntilMs ??= nowMs + FURTHER_MS;
 				const timeoutMs = furtherUntilMs === undefined ? CALL_MS : shareOf(furtherUntilMs - nowMs, addressesLeft);
 				if (!isHeld) {
@@ -241,7 +259,14 @@ export class ConsulHttp {
 				if (isHeld && placeNow === undefined) this.#room.leave(number);
 			};
 			const first = firstNow?.() ?? place?.settle(this.#choice.number) ?? this.#choice.number;
-			const { number, value: answer } = await this.#askAny(question, first, ask, signal, ended);
+			const answered = await this.#askAny(question, first, ask, signal, ended, known === 0);
+			const { number, value: answer, by } = answered;
+			if (!isBehind && this.#believed.isBehind(number, by, parameters, answer.index, known)) {
+				const again = await query(0, signal, true, true);
+				// Its state was replaced, where the leader says the same.
+				return index > 0 && again.index < index ? { ...again, isAbandoned: true } : again;
+			}
+			known = answer.index;
 			// It goes on where it was answered, or has no place any more.
 			if (place?.move(number) === false) place.release();
 			const readAtMs = ages.now();
@@ -250,7 +275,7 @@ export class ConsulHttp {
 			const sentAtMs = isHeld ? Math.max(askedAtMs, ages.sentAtMs()) : askedAtMs;
 			const full = {
 				...answer,
-				meta: agedMeta(answer.meta, readAtMs - sentAtMs, this.#calls.isTimely(number, datacenter)),
+				meta: agedMeta(answer.meta, readAtMs - sentAtMs, by !== 'none' && this.#calls.isTimely(number, datacenter)),
 			};
 			return isEarly && answer.index <= index ? { ...full, isAbandoned: true } : full;
 		};
@@ -319,6 +344,7 @@ export class ConsulHttp {
 		this.#replacement.stop();
 		this.#choice.stop();
 		this.#limits?.stop();
+		this.#believed.stop();
 		this.#calls.close();
 		await this.#token.close();
 		for (const endpoint of this.#endpoints) endpoint.close();
@@ -330,16 +356,19 @@ export class ConsulHttp {
 		ask: (number: number, addressesLeft: number) => AddressAsk,
 		signal: AbortSignal | undefined,
 		ended: (number: number) => void = () => undefined,
+		isOldGood = false,
 	): Promise<Answered<T>> {
 		const count = this.#endpoints.length;
 		const behind = new Set<number>();
 		for (let attempt = 0; ; attempt++) {
 			const number = (first + attempt) % count;
 			try {
-				const value = await this.#calls.ask(number, ask(number, count - attempt), question, signal);
+				const isLast = attempt + 1 >= count;
+				const asked = ask(number, count - attempt);
+				const answered = await this.#believed.ask(number, asked, question, signal, isOldGood && isLast);
 				if (this.#room.answered(number)) this.#limits?.look();
-				for (const one of behind) this.#failedAt(one);
-				return { number, value };
+				for (const one of behind) this.#failedAt(one, question);
+				return { number, ...answered };
 			} catch (reason) {
 				const error = reason as SpockError;
 				// Nothing was asked, or nothing had changed: that says nothing of the address.
@@ -363,7 +392,7 @@ export class ConsulHttp {
 				if (isFull) {
 					for (const listener of this.#onLessRoom) listener();
 				} else {
-					this.#failedAt(number);
+					this.#failedAt(number, question);
 				}
 				if (attempt + 1 < count) continue;
 				if (!isFull || attempt >= count || !(await isPassed(this.clock, ROOM_MS, signal))) throw error;
@@ -375,7 +404,8 @@ export class ConsulHttp {
 	}
 
 	/** It is not asked first any more, and given nothing more to hold for a while. */
-	#failedAt(number: number): void {
+	#failedAt(number: number, question: Pick<ConsulQuestion<unknown>, 'parameters'>): void {
+		this.#believed.failed(number, question);
 		this.#choice.failed(number);
 		this.#room.failed(number);
 	}

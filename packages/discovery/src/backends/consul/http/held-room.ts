@@ -3,7 +3,7 @@ import type { Clock } from '@spock/protocol/internal';
 import { DEFAULT_HELD_MAX } from '../client/consul-options.ts';
 import { URGENT_SOCKETS_MAX } from '../client/urgent-sockets.ts';
 
-/** Beyond the queries for services, for what else is held: keys, and indexes. */
+/** Beyond the limit, for what else is held where services use all of that: keys, and indexes. */
 const OTHERS_MAX = 24;
 /** And for reads that are not held. */
 const CALLS_MAX = 12;
@@ -131,10 +131,16 @@ export class HeldRoom {
 		address.limitMax = MULTIPLEXED_MAX;
 	}
 
-	/** Whether all places of the address are taken, and its agent, which is well, may allow more of them. */
+	/** Whether as many queries are held as the address has places, and its agent, which is well, may allow more of them. */
 	isUsedUp(number: number): boolean {
-		const { places, limit, limitMax, isKnown } = this.#at(number);
-		return isKnown && places >= limit && limitMax < ALLOWED_MAX && this.#isWell(number);
+		const { places, others, limit, limitMax, isKnown } = this.#at(number);
+		return isKnown && places + others >= limit && limitMax < ALLOWED_MAX && this.#isWell(number);
+	}
+
+	/** Whether some address is well, and none of these has room for one more place. */
+	get isFull(): boolean {
+		const well = [...this.#addresses.keys()].filter((number) => this.#isWell(number));
+		return well.length > 0 && !well.some((number) => this.#hasRoom(number));
 	}
 
 	/** The agent allows one client so many connections; 0: any number. Returns true if there is room for more than before. */

@@ -1,27 +1,10 @@
 import type { AnswerMeta } from '../../../foundation/backend.ts';
 import type { FetchAnswer } from '../../../watch/watch-loop.ts';
-import type { ConsulClient, ConsulCommon } from '../client/consul-client.ts';
+import { CATALOG_TABLES, type CatalogTable } from '../client/catalog-tables.ts';
 import type { ConsulHttp } from '../http/consul-http.ts';
 import { readAnsweredIndex } from './read-answer.ts';
 import { noticeRestores } from './restore-watch.ts';
 import type { ConsulWatch, WatchRecovery } from './watch-recovery.ts';
-
-/**
- * What there is to know of a service is in three tables, and every change moves the index of one of them: of services, of checks, of
- * nodes. Each is asked for with a filter that nothing passes, so that the index alone comes.
- * Source: https://developer.hashicorp.com/consul/api-docs/catalog#list-services, …/catalog#list-nodes, …/health#list-checks-in-state
- */
-const TABLES = [
-	{
-		filter: 'ServiceName == ""',
-		send: (client: ConsulClient, call: ConsulCommon) => client.catalog.service.list(call),
-	},
-	{
-		filter: 'CheckID == ""',
-		send: (client: ConsulClient, call: ConsulCommon) => client.health.state({ ...call, state: 'any' }),
-	},
-	{ filter: 'Node == ""', send: (client: ConsulClient, call: ConsulCommon) => client.catalog.node.list(call) },
-] as const;
 
 /** What a {@link CatalogIndex} needs. */
 export interface CatalogIndexOptions {
@@ -47,12 +30,12 @@ export class CatalogIndex {
 	readonly #known = new Set<number>();
 
 	constructor(options: CatalogIndexOptions) {
-		this.#watches = TABLES.map((_, number) => this.#watch(number, options));
+		this.#watches = CATALOG_TABLES.map((_, number) => this.#watch(number, options));
 	}
 
 	/** False before the first answers, and while one of them fails: then nothing shows that a service has not changed. */
 	get isKnown(): boolean {
-		return this.#known.size === TABLES.length;
+		return this.#known.size === CATALOG_TABLES.length;
 	}
 
 	/** Idempotent; nothing is reported after it. */
@@ -61,7 +44,7 @@ export class CatalogIndex {
 	}
 
 	#watch(number: number, { http, recovery, parameters, moved, unmoved, lost }: CatalogIndexOptions): ConsulWatch {
-		const { filter, send } = TABLES[number] as (typeof TABLES)[number];
+		const { filter, send } = CATALOG_TABLES[number] as CatalogTable;
 		const blocking = http.blocking<FetchAnswer<true>>({
 			parameters: { ...parameters, filter },
 			send,

@@ -128,6 +128,8 @@ describe('a watch of a key when Consul misbehaves', () => {
 		fake.fail(
 			{ status: 404, text: 'not found' },
 			'html',
+			// Neither a leader's answer nor the address's own.
+			{ status: 500, text: 'No cluster leader' },
 			{ status: 500, text: 'No cluster leader' },
 			'reset in mid-body',
 		);

@@ -22,17 +22,19 @@ it('and once more a second later, because servers install a snapshot one after t
 	await waitFor('the watch of restores', () => fake.waitingForRestore === 1);
 	const reads = (): number =>
 		fake.requests.filter(({ path, query }) => path === '/v1/health/service/barista' && !query.has('index')).length;
-	const before = reads();
+	let seen = reads();
+	const restoredAtMs = clock.now();
+	/** A read after so long, or later. */
+	const readAfter = (ms: number): Promise<unknown> =>
+		waitFor(`a read after ${ms} ms`, async () => {
+			await clock.advance(1);
+			const isMore = reads() > seen;
+			seen = reads();
+			return isMore && clock.now() - restoredAtMs >= ms;
+		});
 	fake.restore(5, 'barista', [{ id: 'a' }]);
-	await waitFor('the first look', async () => {
-		await clock.advance(1);
-		return reads() === before + 1;
-	});
-	await clock.advance(1000);
-	await waitFor('the second', async () => {
-		await clock.advance(1);
-		return reads() === before + 2;
-	});
+	await readAfter(0);
+	await readAfter(1000);
 	await one.backend.close();
 	await waitFor('the end of all', () => fake.blocked + fake.waitingForRestore === 0);
 	expect(clock.pendingTimers).toBe(0);

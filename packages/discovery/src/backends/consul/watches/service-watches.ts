@@ -257,7 +257,8 @@ export class ServiceWatches {
 	#reportMode(): void {
 		const polled = this.#polling.size;
 		const mode = polled > 0 ? 'polled' : 'each';
-		if (mode === this.#mode) return;
+		// While no address is well, or those that came back are not given room yet, they are not too many.
+		if (mode === this.#mode || (mode === 'polled' && !this.#options.http.isFull)) return;
 		this.#mode = mode;
 		this.#options.onEvent?.({ type: 'watch-mode', mode, watches: this.#all.size, polled });
 	}

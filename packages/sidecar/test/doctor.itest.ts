@@ -95,7 +95,7 @@ describe('doctor', () => {
 		).toEqual([
 			`socket ok ${place.path} accepts connections`,
 			'sidecar ok @spock/sidecar/0.1.0, …, up …: ready',
-			`registry ok local at ${join(place.directory, 'services.json')} answers`,
+			`registry ok local: ${join(place.directory, 'services.json')} is served`,
 			'rights ok the sidecar may read: 5 services listed; registering is not checked, as no app has registered',
 			'service ok barista has 1 instance, confirmed … ago',
 			'instances ok 1 of 1 get work, all of them healthy',

@@ -44,7 +44,7 @@ describe('sidecar start --backend', () => {
 		expect(await command(place, 'get', 'nobody')).toContain('NO_SUCH_SERVICE');
 		expect(await command(place, 'list')).toContain('DNS cannot list services');
 		await waitFor('readiness', async () => (await command(place, 'health')).includes('ready'));
-		expect(await command(place, 'status')).toContain('backend      dns up, heard');
+		expect(await command(place, 'status')).toContain('backend      dns up, last answer');
 		dns.setService('_http._tcp.barista.test', ['10.0.0.2:80']);
 		await waitFor('the change', async () => (await command(place, 'get', 'barista')) === '10.0.0.2:80');
 		expect(sidecar.stdout()).toContain(`"backend":"dns (${dns.address})"`);
@@ -68,8 +68,8 @@ describe('sidecar start --backend', () => {
 		expect(await command(place, 'get', 'barista')).toContain('10.0.0.1:80');
 		expect(await command(place, 'get', 'waiter')).toContain('10.9.9.9:99');
 		const status = await command(place, 'status');
-		expect(status).toMatch(/^backend +consul down, heard [\d.]+ m?s ago: http:\/\/127\.0\.0\.1:\d+$/m);
-		expect(status).toMatch(/^backend +local up, heard \d+ ms ago: .*services\.json$/m);
+		expect(status).toMatch(/^backend +consul down, last answer [\d.]+ m?s ago: http:\/\/127\.0\.0\.1:\d+$/m);
+		expect(status).toMatch(/^backend +local up, last answer \d+ ms ago: .*services\.json$/m);
 	});
 
 	it('consul,local without any Consul is ready, and serves what only the file knows', async () => {

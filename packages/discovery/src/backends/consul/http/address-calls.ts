@@ -121,11 +121,11 @@ export class AddressCalls {
 		}
 	}
 
-	/** What the failure of a call shows of its address. */
-	#note(number: number, { code, message, details }: SpockError): void {
+	/** What the failure of a call shows of its address. `isElsewhere`: it was about a datacenter by its name, which may be another one. */
+	#note(number: number, { code, message, details }: SpockError, isElsewhere = false): void {
 		const status = details['status'];
 		// It has answered; what it refused was this call.
-		if (code !== 'UNAVAILABLE' || (typeof status === 'number' && status < 500)) {
+		if (code !== 'UNAVAILABLE' || (typeof status === 'number' && (status < 500 || isElsewhere))) {
 			if (typeof status === 'number') this.#options.addresses.answered(number, undefined);
 			return;
 		}
@@ -186,7 +186,7 @@ export class AddressCalls {
 				// Who asked gave up, or asked for too much, or for what is not there: nothing of that is Consul's fault.
 				if (!isOurs(error) && !isConsulsAnswer(reason)) {
 					health.failed(startedAtMs, error);
-					this.#note(number, error);
+					this.#note(number, error, datacenterIn(parameters) !== undefined);
 				}
 				if (question.token === undefined) replacement.refused(token, error);
 				throw error;

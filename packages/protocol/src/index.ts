@@ -74,6 +74,7 @@ export {
 	type SidecarMessage,
 } from './messages/message.ts';
 export type {
+	AddressStatus,
 	BackendStatus,
 	ClientStatus,
 	ExplainReply,

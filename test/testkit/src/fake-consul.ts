@@ -77,6 +77,8 @@ export class FakeConsul implements AsyncDisposable {
 	heartbeatStatus = 200;
 	/** Whom they are told of; empty for a server that knows no leader. */
 	leader = '127.0.0.1:8300';
+	/** What its answers to reads say of a leader. */
+	knownLeader = true;
 	/** What every request meets, but for heartbeats, while it is set; what is held is held on. */
 	outage: FakeConsulFault | undefined;
 	/** What is asked about this datacenter is never answered: its servers stand still. */
@@ -394,7 +396,7 @@ export class FakeConsul implements AsyncDisposable {
 		const all: Record<string, string | null> = {
 			'content-type': 'application/json',
 			'x-consul-index': String(this.#indexOf(path, query)),
-			'x-consul-knownleader': 'true',
+			'x-consul-knownleader': String(this.knownLeader),
 			'x-consul-lastcontact': '0',
 			...headers,
 		};

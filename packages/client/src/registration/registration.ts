@@ -8,7 +8,7 @@ import {
 	type ServiceSource,
 	SpockError,
 } from '@spock/protocol';
-import { isObject, showAs, stringOrNull } from '@spock/protocol/internal';
+import { isObject, knownMembers, showAs, stringOrNull } from '@spock/protocol/internal';
 import { closedError } from '../foundation/errors.ts';
 
 /**
@@ -123,6 +123,32 @@ export function readRegistration(data: unknown): RegistrationReply | undefined {
 	};
 }
 
+const MEMBERS: Readonly<Record<keyof RegisterServiceData, readonly string[] | null>> = {
+	...{ service: null, id: null, host: null, port: null, tags: null, meta: null, taggedAddresses: null, bind: null },
+	...{ weights: ['passing', 'warning'], check: ['http', 'tcp', 'intervalMs', 'timeoutMs'] },
+	...{ status: null, note: null, app: null },
+};
+/** Another member is often meant so: no letters in common. */
+const MEANT: Readonly<Record<string, string>> = { name: 'service', address: 'host', healthCheck: 'check' };
+
+/**
+ * Throws a TypeError for an unknown member: the instance would be registered without what it means. A sidecar does not refuse it, because
+ * a newer client may send more.
+ */
+function checkRegistration(data: RegisterServiceData): void {
+	// What is no object at all, or has a bad value, the validator of the protocol refuses.
+	if (!isObject(data)) return;
+	for (const name of Object.keys(data)) {
+		const meant = Object.hasOwn(MEMBERS, name) ? undefined : MEANT[name];
+		if (meant !== undefined) throw new TypeError(`unknown member of registration "${name}"; did you mean "${meant}"?`);
+	}
+	knownMembers('member of registration', data, Object.keys(MEMBERS));
+	for (const [name, members] of Object.entries(MEMBERS)) {
+		const value = data[name as keyof RegisterServiceData];
+		if (members !== null && isObject(value)) knownMembers(`member of registration.${name}`, value, members);
+	}
+}
+
 /** What one client has registered. */
 export class OwnRegistrations {
 	readonly #source: ServiceSource;
@@ -144,7 +170,7 @@ export class OwnRegistrations {
 		return this.#pending.size > 0;
 	}
 
-	/** Rejects with UNKNOWN_FUNC when the source cannot register, and with CLOSED once they drain. */
+	/** Rejects with a TypeError for an unknown member, UNKNOWN_FUNC when the source cannot register, and with CLOSED once they drain. */
 	async register(data: RegisterServiceData, options: CallOptions): Promise<Registration> {
 		const pending = this.#register(data, options);
 		this.#pending.add(pending);
@@ -166,6 +192,7 @@ export class OwnRegistrations {
 	}
 
 	async #register(data: RegisterServiceData, options: CallOptions): Promise<Registration> {
+		checkRegistration(data);
 		const { registrar, name } = this.#source;
 		if (this.#draining) throw closedError();
 		if (registrar === undefined) {

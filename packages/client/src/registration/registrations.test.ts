@@ -33,6 +33,20 @@ describe('register', () => {
 		await diplomat.close();
 	});
 
+	it.each([
+		[{ tag: ['v2'] }, 'unknown member of registration "tag"; did you mean "tags"?'],
+		[{ name: 'barista' }, 'unknown member of registration "name"; did you mean "service"?'],
+		[{ check: { url: 'http://a' } }, /unknown member of registration\.check "url"/],
+		[{ weights: { pasing: 1 } }, 'unknown member of registration.weights "pasing"; did you mean "passing"?'],
+	])('refuses %j, which it would otherwise leave out, before anything is sent', async (more, message) => {
+		const { diplomat, sidecar } = await simulate({}, { handle: registering });
+		const refused = diplomat.register({ ...barista, ...more } as never);
+		await expect(refused).rejects.toThrow(message);
+		await expect(refused).rejects.toThrow(TypeError);
+		expect(sidecar.requests.map(({ func }) => func)).not.toContain('registerService');
+		await diplomat.close();
+	});
+
 	it('rejects with what the sidecar answers; one that is older is UNKNOWN_FUNC, whichever kind it is', async () => {
 		const denied = await simulate(
 			{},

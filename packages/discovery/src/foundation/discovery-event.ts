@@ -64,6 +64,10 @@ export type DiscoveryEvent =
 			/** Why, if it failed. */
 			readonly error?: SpockError;
 	  }
+	/** An address of the registry failed, or answers without a leader: once for each outage, whether another address answers or not. */
+	| { readonly type: 'address-failed'; readonly address: string; readonly reason: string }
+	/** It answers again. */
+	| { readonly type: 'address-recovered'; readonly address: string; readonly outageMs: number }
 	/** A registration has changed: its phase, or whether the registry knows it. `error` is why the last write failed. */
 	| {
 			readonly type: 'registration';

@@ -37,6 +37,25 @@ export interface KeyWatchStatus extends KeyQuery {
 	readonly error: string | null;
 }
 
+/** One address of a registry that has several, as seen from the sidecar. */
+export interface AddressStatus {
+	/** Without secrets. */
+	readonly address: string;
+	/**
+	 * `untried`: not asked yet. `up`: its last answer was good. `no-leader`: it answers, and knows no leader, so that nothing it says is
+	 * current. `down`: the last request failed.
+	 */
+	readonly state: 'untried' | 'up' | 'no-leader' | 'down';
+	/** Whether it is the one that is asked first now. */
+	readonly isAsked: boolean;
+	/** Time since its last answer, in milliseconds; null before the first. */
+	readonly lastSuccessAgeMs: number | null;
+	/** The last error while it is not `up`, else null. */
+	readonly error: string | null;
+	/** Time since it is no longer, or never was, `up`, in milliseconds; null while it is `up` or `untried`. */
+	readonly failingForMs: number | null;
+}
+
 /** The health of the registry behind a sidecar, as seen from the sidecar. */
 export interface BackendStatus {
 	/** `consul`, `local`, `dns`; for several, their names in order: `consul,local`. */
@@ -51,6 +70,8 @@ export interface BackendStatus {
 	readonly lastSuccessAgeMs: number | null;
 	/** For several backends, the health of each, in order; the other members then have the worst state and the best age. */
 	readonly members?: readonly BackendStatus[];
+	/** Of the backend `consul`: each of `addresses`, in order. Missing from a sidecar of an earlier version. */
+	readonly addressStatus?: readonly AddressStatus[];
 	/** Of the backend `spock`. */
 	readonly upstream?: UpstreamStatus;
 }

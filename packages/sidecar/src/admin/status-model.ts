@@ -188,11 +188,13 @@ export class StatusModel {
 }
 
 function registrationsOf({ registrations }: StatusReply): RegistrationView[] {
-	return registrations.slice(0, LIST_MAX).map(({ service, instance, state, phase, holders, status, note, app }) => ({
-		...{ service, instance, state, phase, holders, status },
-		...(note !== undefined && { note }),
-		...(app !== undefined && { app }),
-	}));
+	return registrations
+		.slice(0, LIST_MAX)
+		.map(({ service, instance, state, error, phase, holders, status, note, app }) => ({
+			...{ service, instance, state, error, phase, holders, status },
+			...(note !== undefined && { note }),
+			...(app !== undefined && { app }),
+		}));
 }
 
 /** Without their ages, with which they would be sent again each second. */

@@ -128,7 +128,7 @@ export interface FoundView {
 /** One registration. */
 export type RegistrationView = Pick<
 	RegistrationStatus,
-	'service' | 'instance' | 'state' | 'phase' | 'holders' | 'status' | 'note' | 'app'
+	'service' | 'instance' | 'state' | 'error' | 'phase' | 'holders' | 'status' | 'note' | 'app'
 >;
 
 /** One question for keys. Its error as in {@link ServiceView}. */

@@ -133,7 +133,8 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 			},
 		});
 		const parts = { framed: this.#framed, requests: this.#requests, readGate: this.#readGate };
-		this.#end = new ConnectionEnd({ ...parts, pushes: this.#pushes, clock, slowConsumerMs: limits.slowConsumerMs });
+		const { slowConsumerMs } = limits;
+		this.#end = new ConnectionEnd({ ...parts, pushes: this.#pushes, clock, slowConsumerMs, isLocal: !isRemote });
 		this.#input = new ConnectionInput(
 			{
 				...parts,

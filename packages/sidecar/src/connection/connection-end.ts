@@ -16,6 +16,8 @@ export interface EndedParts {
 	readonly pushes: Pushes;
 	readonly readGate: ReadGate;
 	readonly clock: Clock;
+	/** Whether the client is on this machine, so that no network can break the connection. */
+	readonly isLocal: boolean;
 	/** How long a client may take to end its own side once it has everything. */
 	readonly slowConsumerMs: number;
 }
@@ -107,7 +109,12 @@ export class ConnectionEnd {
 		readGate.close();
 		requests.cancelAll();
 		pushes.clear();
-		return error !== undefined && this.#reason === 'client' ? 'error' : this.#reason;
+		return error !== undefined && this.#reason === 'client' && !this.#isPeersEnd(error) ? 'error' : this.#reason;
+	}
+
+	/** The last push met a socket that the client had closed: it has left. */
+	#isPeersEnd({ code }: NodeJS.ErrnoException): boolean {
+		return this.#peerEnded || code === 'EPIPE' || (this.#parts.isLocal && code === 'ECONNRESET');
 	}
 
 	#endIfIdle(): void {

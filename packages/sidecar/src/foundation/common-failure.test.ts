@@ -33,6 +33,12 @@ it.each([
 		'consul has not answered since 07:59:55: apps get the last known answers of 1 of 3 services; 1 of 3 services have no answer',
 	],
 	['no service is watched', [], down, 'consul has not answered since 07:59:55'],
+	[
+		'it answers without a leader',
+		[stale],
+		{ ...down, lastSuccessAgeMs: 0, addressStatus: [{ state: 'no-leader', failingForMs: 5000 }, { state: 'down' }] },
+		'consul has no leader since 07:59:55: apps get the last known answers',
+	],
 	['it never answered', [], { ...down, lastSuccessAgeMs: null }, 'consul has not answered yet'],
 	[
 		'one of two registries is down',

@@ -1,12 +1,20 @@
 import type { StatusReply } from '@spock/protocol';
 
+/** A registry that does not answer. */
+export interface RegistryFailure {
+	readonly name: string;
+	readonly since: number | null;
+	/** It answers, and has no leader. */
+	readonly isLeaderless?: true;
+}
+
 /**
  * What fails for several services, keys or registrations at once, so that a page shows it once and a row only what is its own. `errors`: each text once,
  * those of the registries first; at most 5.
  */
 export interface CommonFailure {
 	/** The registries that do not answer, each with the time of its last answer in milliseconds since 1970; null before the first. */
-	readonly registries: readonly { readonly name: string; readonly since: number | null }[];
+	readonly registries: readonly RegistryFailure[];
 	readonly errors: readonly string[];
 	/** What apps get meanwhile: `apps get the last known answers`; empty where they get live ones. */
 	readonly effect: string;
@@ -40,10 +48,14 @@ export function commonFailureOf(
 	const errors = new Set([...down.flatMap(({ error }) => error ?? []), ...shared.map(([error]) => error)]);
 	if (errors.size === 0) return null;
 	return {
-		registries: down.map(({ name, lastSuccessAgeMs: age }) => {
+		registries: down.map(({ name, lastSuccessAgeMs, addressStatus = [] }) => {
+			const leaderless = addressStatus.filter(({ state }) => state === 'no-leader');
+			const isLeaderless = leaderless.length > 0;
+			const age = isLeaderless ? Math.max(...leaderless.map((one) => one.failingForMs ?? 0)) : lastSuccessAgeMs;
 			const last = before?.registries.find((registry) => registry.name === name)?.since ?? null;
 			const since = age === null ? null : Math.round(at - age);
-			return { name, since: since !== null && last !== null && Math.abs(since - last) < SINCE_SLACK_MS ? last : since };
+			const same = since !== null && last !== null && Math.abs(since - last) < SINCE_SLACK_MS;
+			return { name, since: same ? last : since, ...(isLeaderless && { isLeaderless }) };
 		}),
 		errors: [...errors].slice(0, ERRORS_MAX),
 		effect: effectOf(watches),
@@ -68,7 +80,8 @@ export function ownError(error: string | null, failure: CommonFailure | null): s
 /** Who does not answer, since when, and what apps get: a sentence for people. Empty while every registry answers. */
 export function outageSentence(failure: CommonFailure | null, time: (at: number) => string): string {
 	if (failure === null || failure.registries.length === 0) return '';
-	const who = failure.registries.map(({ name, since }) => {
+	const who = failure.registries.map(({ name, since, isLeaderless }) => {
+		if (isLeaderless && since !== null) return `${name} has no leader since ${time(since)}`;
 		return since === null ? `${name} has not answered yet` : `${name} has not answered since ${time(since)}`;
 	});
 	return [who.join(', '), failure.effect].filter((part) => part !== '').join(': ');

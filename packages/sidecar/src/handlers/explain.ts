@@ -35,6 +35,7 @@ export function explainHandler(
 	connections: Watchers,
 	clock: Pick<Clock, 'now'>,
 	path: () => readonly Hop[] = () => [],
+	outage: () => string | null = () => null,
 ): Handler<'explain'> {
 	const replies = new ReplyCache<ExplainReply>(clock);
 	return async (data, call) => {
@@ -49,8 +50,12 @@ export function explainHandler(
 		const meanwhile = replies.find(key);
 		if (meanwhile !== undefined) return meanwhile;
 		const upstreams = path();
+		const own = explained(query, inspection, connections.watchers(query));
+		// An answer that only gets old, as without a leader, has no error of its own.
+		const isOld = own.source === 'last-known-good' && own.held === null;
 		const reply = {
-			...explained(query, inspection, connections.watchers(query)),
+			...own,
+			...(isOld && own.error === null && { error: outage() }),
 			...(upstreams.length > 0 && { upstreams }),
 		};
 		const whole = answer<ExplainReply>(reply);

@@ -70,7 +70,7 @@ export function createHandlers(context: HandlersContext): Handlers {
 		unwatchKey: unwatchKeyHandler,
 		...eventHandlers,
 		status: statusHandler(status, clock),
-		explain: explainHandler(source, connections, clock, path),
+		explain: explainHandler(source, connections, clock, path, () => source.status().error),
 	};
 }
 

@@ -1,6 +1,7 @@
 import { type BackendStatus, type SnapshotSource, SpockError } from '@spock/protocol';
 import { Backoff, type Clock, type Random, type TimerHandle } from '@spock/protocol/internal';
 
+import { registryTrouble } from '../foundation/address-trouble.ts';
 import type { ReadyCheck, ReadyState } from '../foundation/observer.ts';
 import type { SidecarSource } from '../foundation/sidecar-source.ts';
 import type { LifecycleState } from './lifecycle-machine.ts';
@@ -133,9 +134,10 @@ export class ReadyChecks {
 		if (place !== null || this.#since.has('socket')) this.#noteOne('socket', place === null);
 		const reasons = { phase: phaseOf(facts), registry: registryOf(facts), socket: place };
 		const checks = [...this.#since].map(([name, { ok, since }]) => ({ name, ok, reason: reasons[name], since }));
+		const ready = checks.every(({ ok }) => ok);
 		return {
-			ready: checks.every(({ ok }) => ok),
-			reasons: checks.flatMap(({ reason }) => reason ?? []),
+			ready,
+			reasons: checks.flatMap(({ ok, reason }) => (ready || !ok ? (reason ?? []) : [])),
 			checks,
 		};
 	}
@@ -150,10 +152,13 @@ function phaseOf({ state }: ReadyFacts): string | null {
 	return state === 'starting' ? 'still starting' : `shutting down: ${state}`;
 }
 
-function registryOf({ answered, error: asked, backend: { name, error: told } }: ReadyFacts): string | null {
+function registryOf({ answered, error: asked, backend }: ReadyFacts): string | null {
+	const { name, error: told, lastSuccessAgeMs } = backend;
 	const error = told ?? asked ?? null;
-	const why = `the backend ${name} has not answered yet${error === null ? '' : `: ${error}`}`;
+	// It may have answered with a refusal.
+	const what = lastSuccessAgeMs === null ? 'has not answered yet' : 'cannot be read yet';
+	const why = `the backend ${name} ${what}${error === null ? '' : `: ${error}`}`;
 	if (answered === undefined) return why;
 	// Stored answers of an earlier process are served: as good as during any other outage, and the reason is shown.
-	return answered === 'last-known-good' ? `${why}; the last known answers are served` : null;
+	return answered === 'last-known-good' ? `${why}; the last known answers are served` : registryTrouble(backend);
 }

@@ -37,10 +37,10 @@ it('tells of each check since when it is as it is', () => {
 	// Another reason is no other state.
 	expect(checks.look({ state: 'serving', answered: 'live', backend })).toEqual({
 		ready: true,
-		reasons: [],
+		reasons: ['no'],
 		checks: [
 			{ ...phase, since: 2000 },
-			{ name: 'registry', ok: true, reason: null, since: 3000 },
+			{ name: 'registry', ok: true, reason: 'no', since: 3000 },
 		],
 	});
 	expect(checks.look({ state: 'grace', answered: 'live', backend })).toMatchObject({

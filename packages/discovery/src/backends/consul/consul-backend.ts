@@ -17,6 +17,7 @@ import type { ConsulQuestion } from './client/consul-client.ts';
 import { refuseUnaskable, withRight } from './client/consul-error.ts';
 import type { ConsulBackendOptions } from './consul-backend-options.ts';
 import { consulRegistrar } from './consul-registrar.ts';
+import { noLeaderIn } from './http/address-health.ts';
 import { ConsulHttp, LIVE_AGE_MS_MAX } from './http/consul-http.ts';
 import type { HeldPlace } from './http/held-room.ts';
 import { watchConsulKey } from './watches/consul-keys.ts';
@@ -131,6 +132,9 @@ class ConsulBackend implements Backend {
 	status(): BackendStatus {
 		const status = this.#http.status();
 		const isOthersFault = this.#recovery.isSomeWell && !this.#http.isTokenUnknown;
+		// A server without a leader answers on, and nothing that it answers is current.
+		const noLeader = this.#http.isTokenUnknown ? undefined : noLeaderIn(status.addressStatus ?? []);
+		if (noLeader !== undefined) return { ...status, state: 'down', error: noLeader };
 		return status.state === 'down' && isOthersFault ? { ...status, state: 'up', error: null } : status;
 	}
 

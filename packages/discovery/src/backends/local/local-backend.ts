@@ -101,7 +101,8 @@ class FileBackend implements LocalBackend {
 	/** The bad content that was reported last; null for a file that could not be read. */
 	#refusedText: string | null | undefined;
 	#error: Error | undefined;
-	#loadedAtMs = 0;
+	/** Until when the content was valid; while it is, not used. */
+	#validUntilMs = 0;
 	#closed = false;
 
 	constructor(options: FileBackendOptions) {
@@ -121,8 +122,7 @@ class FileBackend implements LocalBackend {
 	}
 
 	async open(): Promise<void> {
-		const { file, clock } = this.#options;
-		this.#loadedAtMs = clock.now();
+		const { file } = this.#options;
 		if (file === undefined || this.#file === undefined) return;
 		this.#load(await this.#file.open(), file);
 		this.#file.follow();
@@ -167,7 +167,7 @@ class FileBackend implements LocalBackend {
 			state: this.#error === undefined ? 'up' : 'down',
 			addresses: file === undefined ? [] : [file],
 			error: this.#error?.message ?? null,
-			lastSuccessAgeMs: this.#error === undefined ? 0 : Math.max(0, clock.now() - this.#loadedAtMs),
+			lastSuccessAgeMs: this.#error === undefined ? 0 : Math.max(0, clock.now() - this.#validUntilMs),
 		};
 	}
 
@@ -220,7 +220,6 @@ class FileBackend implements LocalBackend {
 		const isNews = isNew || this.#error !== undefined;
 		this.#error = undefined;
 		this.#refusedText = undefined;
-		this.#loadedAtMs = this.#options.clock.now();
 		if (isNews) this.#options.onEvent({ type: 'services-file-loaded', file, services: this.#services.size });
 	}
 
@@ -229,6 +228,7 @@ class FileBackend implements LocalBackend {
 		if (!(error instanceof ServicesFileError)) this.#file?.forget();
 		if (this.#refusedText === text) return;
 		this.#refusedText = text;
+		if (this.#error === undefined) this.#validUntilMs = this.#options.clock.now();
 		this.#error = error;
 		this.#options.onEvent({ type: 'services-file-refused', file, error });
 	}

@@ -84,6 +84,19 @@ export const discoveryMetrics: Readonly<Record<string, Metric>> = {
 				),
 			),
 	},
+	spock_backend_address_up: {
+		type: 'gauge',
+		help: '1 if the last request to an address of Consul was answered; 0 if it failed, or the address knows no leader. Absent before the first',
+		labels: { address: 'the addresses of --consul' },
+		read: ({ backend }) =>
+			Object.fromEntries(
+				membersOf(backend()).flatMap(({ addressStatus = [] }) =>
+					addressStatus.flatMap(({ address, state }) =>
+						state === 'untried' ? [] : [[address, state === 'up' ? 1 : 0]],
+					),
+				),
+			),
+	},
 	spock_backend_queries_total: {
 		type: 'counter',
 		help: 'Requests to the registry, by outcome',

@@ -29,9 +29,9 @@ function item(name, note, [status, word]) {
 }
 
 export const showRegistrations = listOf('registrations', 'registrations', (registration) => {
-	const { service, instance, state, phase, holders, status, note, app } = registration;
+	const { service, instance, state, error, phase, holders, status, note, app } = registration;
 	const whose = app === undefined ? '' : `of ${app}`;
-	const notes = [instance, whose, phase === 'held' ? plural(holders, 'holder') : phase, note].filter(Boolean);
+	const notes = [instance, whose, phase === 'held' ? plural(holders, 'holder') : phase, note, error].filter(Boolean);
 	// What the registry does not know is not passing, whatever its app reports.
 	const shown = state === 'registered' ? [status, HEALTH_WORDS[status] ?? ''] : [`${state}, ${status}`, 'warn'];
 	return item(service, notes.join(', '), shown);

@@ -35,10 +35,14 @@ export function showOverview(overview) {
 	for (const [name, read] of FIGURES) setFigure(name, read(overview));
 	const members = backend.members ?? [backend];
 	for (const member of members) {
-		const { name, state, lastSuccessAgeMs } = member;
-		setFigure(`Registry: ${name}`, state, BACKEND_WORDS[state]);
+		const { name, state, lastSuccessAgeMs, addressStatus = [] } = member;
+		const failing = addressStatus.filter((one) => one.state === 'down' || one.state === 'no-leader').length;
+		const isWhole = ready && failing === 0;
+		setFigure(`Registry: ${name}`, state, state === 'up' && !isWhole ? 'warn' : BACKEND_WORDS[state]);
 		const since = lastSuccessAgeMs === null || state === 'up' ? '' : `for ${age(lastSuccessAgeMs)}`;
-		setText(values.get(`Registry: ${name}`).note, since);
+		const answering = `${addressStatus.length - failing} of ${addressStatus.length} addresses`;
+		setText(values.get(`Registry: ${name}`).note, [since, addressStatus.length > 1 ? answering : ''].join(' ').trim());
+		setAddresses(name, addressStatus);
 	}
 	for (const { upstream } of members) if (upstream !== undefined) showUpstream(upstream);
 	showNotices(outage, reasons, failure?.errors ?? []);
@@ -58,10 +62,20 @@ function showNotices(outage, reasons, errors) {
 /** Which registry does not answer, since when, and what apps get; empty while each answers. */
 export function outageSentence(failure) {
 	if (failure === null || failure.registries.length === 0) return '';
-	const who = failure.registries.map(({ name, since }) => {
+	const who = failure.registries.map(({ name, since, isLeaderless }) => {
+		if (isLeaderless && since !== null) return `${name} has no leader since ${time(since)}`;
 		return since === null ? `${name} has not answered yet` : `${name} has not answered since ${time(since)}`;
 	});
 	return [who.join(', '), failure.effect].filter((part) => part !== '').join(': ');
+}
+
+/** Each address of a registry that has several, in the hint of its figure. */
+function setAddresses(name, addressStatus) {
+	const lines = addressStatus.map(({ address, state, isAsked, lastSuccessAgeMs, error }) => {
+		const answered = lastSuccessAgeMs === null ? 'no answer yet' : `last answer ${age(lastSuccessAgeMs)} ago`;
+		return `${address}: ${state}${isAsked ? ', asked now' : ''}, ${answered}${error === null ? '' : `: ${error}`}`;
+	});
+	setAttribute(values.get(`Registry: ${name}`).note, 'title', lines.join('\n'));
 }
 
 /** The sidecar that is asked in place of a registry, and how often another one took over. */

@@ -55,13 +55,40 @@ it('watches and registrations are tables; durations and counts are as people say
 		'backend      local up, last answer 0 ms ago: no address',
 		'connections  0 open;',
 		'watches      2, 1 subscription',
-		'  NAME              STATE              FOUND        READERS  REVISION',
-		'  till-of-the-shop  stale, 3m 47s old  1/1 healthy  1        4',
-		'  barista           fresh              2/3 healthy  1        4',
+		'  NAME              STATE                        FOUND        READERS  REVISION',
+		'  till-of-the-shop  stale, confirmed 3m 47s ago  1/1 healthy  1        4',
+		'  barista           fresh                        2/3 healthy  1        4',
 		'registered   1',
-		'  SERVICE  ID  REGISTRY    STATUS   APP',
-		'  barista  b1  registered  passing  connected',
+		'  SERVICE  ID  INSTANCE  REGISTRY    STATUS   APP',
+		'  barista  b1  n/b1      registered  passing  connected',
 	]);
+});
+
+it('of several addresses of Consul: each with its state, and which one is asked', () => {
+	const up = { state: 'up', isAsked: false, lastSuccessAgeMs: 100, error: null, failingForMs: null } as const;
+	const addressStatus = [
+		{
+			...up,
+			address: 'http://a',
+			state: 'down',
+			error: 'refused',
+			failingForMs: 5000,
+			lastSuccessAgeMs: 5000,
+		} as const,
+		{ ...up, address: 'http://b', isAsked: true },
+		{ ...up, address: 'http://c', state: 'untried', lastSuccessAgeMs: null } as const,
+	];
+	const backend = { ...reply.backend, addressStatus };
+	const lines = formatStatus({ ...reply, backend }, PLAIN, AT)
+		.toString()
+		.split('\n');
+	expect(lines).toEqual(
+		expect.arrayContaining([
+			expect.stringContaining('http://a: down for 5.0 s, last answer 5.0 s ago: refused'),
+			expect.stringContaining('http://b: up, last answer 100 ms ago, asked now'),
+			expect.stringContaining('http://c: not asked yet'),
+		]),
+	);
 });
 
 it('of a sidecar that asks others: which one, and what is wrong with the rest', () => {

@@ -1,4 +1,5 @@
 import type {
+	AddressStatus,
 	BackendStatus,
 	KeyWatchStatus,
 	RegistrationStatus,
@@ -57,19 +58,40 @@ export function formatStatus(reply: StatusReply, look: Look, at: number): Page {
 	if (all !== undefined && all > watches.length) page.line(`  and ${all - watches.length} more`);
 	facts([['registered', String(counts?.registrations ?? reply.registrations.length)]]);
 	const registered = reply.registrations.map((one) => registrationRow(one, failure));
-	page.table(registered, { titles: ['SERVICE', 'ID', 'REGISTRY', 'STATUS', 'APP', 'TOKEN OF', 'ERROR'], indent: 2 });
+	page.table(registered, {
+		titles: ['SERVICE', 'ID', 'INSTANCE', 'REGISTRY', 'STATUS', 'APP', 'TOKEN OF', 'ERROR'],
+		indent: 2,
+	});
 	const unlisted = (counts?.registrations ?? 0) - registered.length;
 	if (unlisted > 0) page.line(`  and ${unlisted} more`);
 	facts(eventRows(reply));
 	return page;
 }
 
-function backendRows({ name, state, lastSuccessAgeMs, addresses, error, upstream }: BackendStatus): Cell[][] {
+function backendRows(backend: BackendStatus): Cell[][] {
+	const { name, state, lastSuccessAgeMs, addresses, error, upstream } = backend;
 	const style: Style = state === 'up' ? 'good' : state === 'down' ? 'bad' : 'warning';
 	const answered = lastSuccessAgeMs === null ? 'no answer yet' : `last answer ${formatDuration(lastSuccessAgeMs)} ago`;
 	const where = addresses.join(', ') || 'no address';
 	const row: Cell[] = ['backend', [`${name} `, styled(style, state), `, ${answered}: ${where}`]];
-	return [row, ...(error === null ? [] : [['', styled(style, error)]]), ...(upstream ? upstreamRows(upstream) : [])];
+	const errors = error === null ? [] : [['', styled(style, error)]];
+	return [row, ...errors, ...addressRows(backend), ...(upstream ? upstreamRows(upstream) : [])];
+}
+
+const ADDRESS_STYLES: Readonly<Record<AddressStatus['state'], Style>> = {
+	...{ up: 'good', untried: 'dim', 'no-leader': 'bad', down: 'bad' },
+};
+
+/** Each of several addresses: one alone is in the row of its backend. */
+function addressRows({ addressStatus = [] }: BackendStatus): Cell[][] {
+	if (addressStatus.length < 2) return [];
+	return addressStatus.map(({ address, state, isAsked, lastSuccessAgeMs: ageMs, error, failingForMs }) => {
+		const answered = ageMs === null ? 'no answer yet' : `last answer ${formatDuration(ageMs)} ago`;
+		const failing = failingForMs === null ? '' : ` for ${formatDuration(failingForMs)}`;
+		const shown = state === 'untried' ? 'not asked yet' : `${state.replace('-', ' ')}${failing}, ${answered}`;
+		const why = error === null ? '' : `: ${error}`;
+		return ['', [`${address}: `, styled(ADDRESS_STYLES[state], shown), `${isAsked ? ', asked now' : ''}${why}`]];
+	});
 }
 
 function upstreamRows({ address, places, subscriptions, failovers, lagMs }: UpstreamStatus): Cell[][] {
@@ -149,7 +171,7 @@ function row(
 	found: Cell,
 	{ state, ageMs, readers, revision, error }: WatchStatus | KeyWatchStatus,
 ): Cell[] {
-	const age = state === 'stale' || state === 'held' ? `, ${formatDuration(ageMs)} old` : '';
+	const age = state === 'stale' || state === 'held' ? `, confirmed ${formatDuration(ageMs)} ago` : '';
 	const shown = styled(state === 'fresh' ? 'good' : 'warning', `${state}${age}`);
 	return [name, shown, found, String(readers), String(revision), styled('bad', error ?? '')];
 }
@@ -163,12 +185,12 @@ const PHASES: Readonly<Record<RegistrationStatus['phase'], string>> = {
 };
 
 function registrationRow(registration: RegistrationStatus, failure: CommonFailure | null): Cell[] {
-	const { service, id, phase, state, status, note, holders, app: tokenOf = '' } = registration;
+	const { service, id, instance, phase, state, status, note, holders, app: tokenOf = '' } = registration;
 	const good = status === 'passing';
 	const said = note === undefined ? status : `${status} (${note})`;
 	const app = holders > 1 ? `${PHASES[phase]} (${formatCount(holders, 'connection')})` : PHASES[phase];
 	return [
-		...[service, id, styled(state === 'registered' ? 'good' : 'warning', state)],
+		...[service, id, instance ?? '', styled(state === 'registered' ? 'good' : 'warning', state)],
 		...[styled(good ? 'good' : 'warning', said), styled(phase === 'held' ? 'good' : 'warning', app)],
 		...[tokenOf, styled('bad', ownError(registration.error, failure) ?? '')],
 	];

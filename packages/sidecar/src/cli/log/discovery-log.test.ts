@@ -39,6 +39,8 @@ describe('the log of what keeps answers honest', () => {
 		['warn', { type: 'state-restored', what: 'barista', ageMs: 5 }, /saved state/],
 		['warn', { type: 'state-refused', file: 'f', refusal: 'torn', reason: 'cut off' }, /state file ignored/],
 		['error', { type: 'state-write', outcome: 'failed', error: new Error('full'), isNews: true }, /cannot write/],
+		['warn', { type: 'address-failed', address: 'http://a', reason: 'refused' }, /address of the registry fails/],
+		['info', { type: 'address-recovered', address: 'http://a', outageMs: 5 }, /answers again/],
 		['warn', { type: 'registration-moved', id: 'b1', service: 's', from: 'one/b1', to: 'two/b1' }, /moved to another/],
 	])('%s for %j', (level, event, message) => {
 		expect(logged(event)).toEqual([[level, expect.any(Object), expect.stringMatching(message)]]);

@@ -30,6 +30,14 @@ export function logDiscovery(limited: LimitedLog, event: DiscoveryEvent): void {
 		case 'watch-recovered':
 			log.info({ query: event.query, outageMs: Math.round(event.outageMs) }, 'watch recovered');
 			return;
+		case 'address-failed':
+			log.warn({ address: event.address, reason: event.reason }, 'address of the registry fails');
+			return;
+		case 'address-recovered': {
+			const { address, outageMs } = event;
+			log.info({ address, outageMs: Math.round(outageMs) }, 'address of the registry answers again');
+			return;
+		}
 		case 'held':
 			log.warn(
 				{ query: event.query, count: event.count, holdMs: event.holdMs },

@@ -9,6 +9,7 @@ import { StatusSite } from '../../admin/status-site.ts';
 import type { Sidecar } from '../../sidecar.ts';
 import { untilFree } from '../../take-over/until-free.ts';
 import { logTakeOver } from '../log/connection-log.ts';
+import { CommandError, EXIT } from '../output/output.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** What the admin port shows. */
@@ -22,11 +23,21 @@ export interface AdminParts {
 export function adminAddressOf(
 	settings: Settings,
 ): { readonly host: string; readonly port: number; readonly allowRemote: boolean } | undefined {
-	const text = settings.admin.value;
+	const { value: text, where } = settings.admin;
 	if (text === undefined) return undefined;
-	const address = { ...parseHostPort(text), allowRemote: settings.adminAny.value };
+	const address = { ...placeOf(text, where), allowRemote: settings.adminAny.value };
 	refuseRemoteAdmin(address);
 	return address;
+}
+
+function placeOf(text: string, where: string): { readonly host: string; readonly port: number } {
+	try {
+		return parseHostPort(text);
+	} catch (cause) {
+		const hint = /^\d+$/.test(text) ? `; did you mean ":${text}"?` : '';
+		const message = `${where} must be HOST:PORT, [IPV6]:PORT or :PORT, not ${JSON.stringify(text)}${hint}`;
+		throw new CommandError(EXIT.usage, message, { cause });
+	}
 }
 
 /** The admin port, if one is asked for. Rejects if it cannot be bound; while a sidecar is replaced it is tried until it is free. */

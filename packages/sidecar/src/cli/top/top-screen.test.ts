@@ -101,6 +101,14 @@ describe('the screen of top', () => {
 		).toBe('no sidecar');
 	});
 
+	it('names a registration that the registry does not know, with its reason', () => {
+		const registration = { service: 'till', instance: null, state: 'pending', error: 'refused', holders: 1 } as const;
+		const registrations = [{ ...registration, phase: 'held', status: 'passing' }] as const;
+		expect(plain(draw({}, { view: { ...view, registrations } }).lines)[3]?.trim()).toBe(
+			'not registered yet: till: refused',
+		);
+	});
+
 	it('has each service with its health, its readers and its age, in the order that was chosen', () => {
 		expect(rows(draw().lines)).toEqual([
 			expect.stringMatching(/^till +fresh +0\/3/),

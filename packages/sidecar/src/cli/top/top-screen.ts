@@ -90,7 +90,7 @@ export function printTop(view: StatusView, state: TopState): string {
 		const rows = table.rows.length === 0 ? [table.empty] : table.rows.map(({ cells }) => line(cells));
 		return [tab, line(table.columns.map(({ title }) => title)), ...rows].join('\n');
 	});
-	const head = [...overviewTexts(view.overview), ...eventsTexts(view)].filter((text) => text !== '');
+	const head = [...overviewTexts(view), ...eventsTexts(view)].filter((text) => text !== '');
 	return [head.join('\n'), ...parts].join('\n\n');
 }
 
@@ -109,8 +109,12 @@ const cut = (text: string, width: number, style: Style, paint: Paint): string =>
 function overviewLines(view: StatusView, width: number, paint: Paint): string[] {
 	const { overview, events } = view;
 	const { ready, reasons, backend } = overview;
-	const [first = '', ...others] = overviewTexts(overview);
-	const tone = !ready ? 'bad' : reasons.length > 0 || backend.state !== 'up' ? 'warning' : 'good';
+	const [first = '', ...others] = overviewTexts(view);
+	const tone = !ready
+		? 'bad'
+		: reasons.length > 0 || pendingText(view) !== '' || backend.state !== 'up'
+			? 'warning'
+			: 'good';
 	const styles: readonly Style[] = ['plain', 'plain', tone];
 	return [
 		cut(first, width, tone === 'good' ? 'bold' : tone, paint),
@@ -120,7 +124,8 @@ function overviewLines(view: StatusView, width: number, paint: Paint): string[] 
 }
 
 /** Four lines: who it is; what it does; how quick it is; what is wrong. */
-function overviewTexts(overview: OverviewView): string[] {
+function overviewTexts(view: StatusView): string[] {
+	const { overview } = view;
 	const { sidecar, pid, phase, ready, backend, rates, at, startedAt, latency } = overview;
 	const { name, state, lastSuccessAgeMs: age } = backend;
 	const answered = state === 'up' ? '' : age === null ? ', no answer yet' : `, last answer ${formatDuration(age)} ago`;
@@ -135,7 +140,7 @@ function overviewTexts(overview: OverviewView): string[] {
 		`${who}  ${name} ${state}${answered}`,
 		`${perSecond}  ${counts}`,
 		latencyText(latency),
-		troubleText(overview),
+		[troubleText(overview), pendingText(view)].filter((text) => text !== '').join('; '),
 	].map(printable);
 }
 
@@ -146,6 +151,16 @@ function troubleText({ failure: known, reasons }: OverviewView): string {
 	const errors = failure?.errors ?? [];
 	const others = reasons.filter((reason) => !errors.some((error) => reason.includes(error)));
 	return [outageSentence(failure, timeOfDay), ...others, ...errors].filter((text) => text !== '').join('; ');
+}
+
+/** Which registrations the registry does not know, and why the first is not. */
+function pendingText({ registrations }: StatusView): string {
+	const pending = registrations.filter(({ state }) => state === 'pending');
+	const [first] = pending;
+	if (first === undefined) return '';
+	const more = pending.length > 1 ? ` and ${pending.length - 1} more` : '';
+	// Missing from a sidecar of an earlier version.
+	return `not registered yet: ${first.service}${more}${first.error ? `: ${first.error}` : ''}`;
 }
 
 /** A line where events are on, none where they are off. */

@@ -9,6 +9,9 @@ export const PROBE_MS = 2000;
 const LEADER = '/status/leader';
 const SELF = '/agent/self';
 
+/** It answers, and knows no leader. */
+export class NoLeaderError extends Error {}
+
 interface AskOptions {
 	readonly signal?: AbortSignal;
 	readonly token?: string | undefined;
@@ -30,7 +33,7 @@ async function ask(
 }
 
 /**
- * Resolves if whoever is there reaches the servers, of its own datacenter or of the one that is named: an agent asks one of them for the
+ * Resolves, with whether it knows a leader, if that is known, if whoever is there reaches the servers, of its own datacenter or of the one that is named: an agent asks one of them for the
  * leader, and answers 500, or not at all, where it reaches none. No token is judged. A proxy that refuses it (403, 404) is there too.
  * Source: https://developer.hashicorp.com/consul/api-docs/status#get-raft-leader
  */
@@ -40,14 +43,16 @@ export async function probeServers(
 	signal: AbortSignal,
 	mustKnowLeader: boolean,
 	datacenter?: string,
-): Promise<void> {
+): Promise<boolean | undefined> {
 	try {
 		const [, leader] = await ask(endpoint, clock, LEADER, { signal, datacenter });
-		if (mustKnowLeader && leader === '') throw new Error('no cluster leader');
+		if (mustKnowLeader && leader === '') throw new NoLeaderError('no cluster leader');
+		return leader !== '';
 	} catch (reason) {
 		const { statusCode } = reason as { readonly statusCode?: number };
 		// 429 is the want of room for one more connection: those that are held are not touched by it.
 		if (statusCode === undefined || statusCode >= 500) throw reason;
+		return undefined;
 	}
 }
 
@@ -57,7 +62,7 @@ export async function probeServers(
  */
 export async function probeLeader(endpoint: ConsulEndpoint, clock: Clock): Promise<void> {
 	const [, leader] = await ask(endpoint, clock, LEADER);
-	if (typeof leader !== 'string' || leader === '') throw new Error('no cluster leader');
+	if (typeof leader !== 'string' || leader === '') throw new NoLeaderError('no cluster leader');
 }
 
 /**

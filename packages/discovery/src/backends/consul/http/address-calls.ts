@@ -2,12 +2,14 @@ import type { SpockError } from '@spock/protocol';
 import type { Clock, Random } from '@spock/protocol/internal';
 
 import type { ConsulToken, TokenReplacement } from '../auth/consul-token.ts';
+import { readAnswerMeta } from '../client/answer-headers.ts';
 import { type ConsulAnswer, ConsulCall, type ConsulParameters, sendWithDeadline } from '../client/consul-call.ts';
 import type { ConsulQuestion } from '../client/consul-client.ts';
 import type { ConsulEndpoint } from '../client/consul-endpoints.ts';
 import { consulError, isConsulsAnswer, quietEnd } from '../client/consul-error.ts';
-import { probeServers } from '../client/consul-probe.ts';
+import { NoLeaderError, probeLeader, probeServers } from '../client/consul-probe.ts';
 import type { UrgentKind } from '../client/urgent-sockets.ts';
+import type { AddressHealth } from './address-health.ts';
 import { AddressHeartbeat } from './address-heartbeat.ts';
 import type { ConsulHealth } from './consul-health.ts';
 import type { HeldRoom } from './held-room.ts';
@@ -19,6 +21,9 @@ const DATACENTERS_MAX = 64;
 const ANSWER_MS_MIN = 250;
 /** A held query that was ended sooner than this has failed: a proxy that has nothing behind it answers at once. */
 const QUIET_MS_MIN = 1000;
+
+/** A look that ends later than this says only that this process stood still. */
+const LOOK_MS_MAX = 4000;
 
 /** How one address is asked. */
 export interface AddressAsk {
@@ -42,6 +47,7 @@ export interface AddressCallsOptions {
 	readonly token: ConsulToken;
 	readonly replacement: TokenReplacement;
 	readonly health: ConsulHealth;
+	readonly addresses: AddressHealth;
 	readonly room: HeldRoom;
 	/** That of lookups that name none; undefined: the agents' own. */
 	readonly datacenter: string | undefined;
@@ -107,17 +113,53 @@ export class AddressCalls {
 	}
 
 	#addHeartbeat(number: number, datacenter: string | undefined): AddressHeartbeat {
-		const { clock, random, endpoints } = this.#options;
+		const { clock, random, endpoints, addresses } = this.#options;
 		const one = endpoints[number] as ConsulEndpoint;
 		// Where there is another address, one without a leader is as good as none: the others may have one.
 		const mustKnowLeader = endpoints.length > 1;
-		const beat = (signal: AbortSignal): Promise<void> => probeServers(one, clock, signal, mustKnowLeader, datacenter);
+		const beat = async (signal: AbortSignal): Promise<void> => {
+			try {
+				const knowsLeader = await probeServers(one, clock, signal, mustKnowLeader, datacenter);
+				if (datacenter === undefined) addresses.answered(number, knowsLeader);
+			} catch (reason) {
+				if (datacenter === undefined && reason instanceof NoLeaderError) addresses.answered(number, false);
+				throw reason;
+			}
+		};
 		const timely = (): void => {
 			for (const listener of this.#onTimely) listener();
 		};
 		const heartbeat = new AddressHeartbeat({ clock, random, beat, timely });
 		this.#heartbeats.set(placeOf(number, datacenter), heartbeat);
 		return heartbeat;
+	}
+
+	/** Resolves if the address knows a leader; rejects otherwise, by a deadline of its own. */
+	async look(number: number): Promise<void> {
+		const { clock, endpoints, addresses } = this.#options;
+		const endpoint = endpoints[number] as ConsulEndpoint;
+		const startedAtMs = clock.now();
+		try {
+			await probeLeader(endpoint, clock);
+			addresses.answered(number, true);
+		} catch (reason) {
+			if (reason instanceof NoLeaderError) addresses.answered(number, false);
+			else if (clock.now() - startedAtMs < LOOK_MS_MAX)
+				this.#note(number, consulError(reason, endpoint.address.url, []));
+			throw reason;
+		}
+	}
+
+	/** What the failure of a call shows of its address. `isElsewhere`: it was about a datacenter by its name, which may be another one. */
+	#note(number: number, { code, message, details }: SpockError, isElsewhere = false): void {
+		const status = details['status'];
+		// It has answered; what it refused was this call.
+		if (code !== 'UNAVAILABLE' || (typeof status === 'number' && (status < 500 || isElsewhere))) {
+			if (typeof status === 'number') this.#options.addresses.answered(number, undefined);
+			return;
+		}
+		if (details['isFull'] === true || details['isRefused'] === true) return;
+		this.#options.addresses.failed(number, message, /no cluster leader/i.test(message));
 	}
 
 	/** Ends all of them with CLOSED. */
@@ -134,7 +176,7 @@ export class AddressCalls {
 		signal: AbortSignal | undefined,
 		isLast = false,
 	): Promise<T> {
-		const { clock, endpoints, token: tokens, replacement, health, room, refuseIfClosed } = this.#options;
+		const { clock, endpoints, token: tokens, replacement, health, addresses, room, refuseIfClosed } = this.#options;
 		const { parameters, isHeld, isProof, turn, urgent } = ask;
 		const datacenter = datacenterIn(parameters);
 		const leave = turn && (await this.#enter(number, datacenter, turn, signal));
@@ -165,6 +207,7 @@ export class AddressCalls {
 			leave?.(true);
 			if (await endpoint.isMultiplexed()) room.multiplexed(number);
 			health.succeeded(startedAtMs, response);
+			addresses.answered(number, parameters['dc'] === undefined ? readAnswerMeta(response).knownLeader : undefined);
 			return value;
 		} catch (reason) {
 			const error = consulError(reason, endpoint.address.url, [token ?? '', ...(question.secrets ?? [])]);
@@ -175,7 +218,10 @@ export class AddressCalls {
 			if (error.details['isFull'] === true) await this.#refused(number, call);
 			if (!(isOwn && (await tokens.isReplaced(token, error)))) {
 				// Who asked gave up, or asked for too much, or for what is not there: nothing of that is Consul's fault.
-				if (!isOurs(error) && !isConsulsAnswer(reason)) health.failed(startedAtMs, error);
+				if (!isOurs(error) && !isConsulsAnswer(reason)) {
+					health.failed(startedAtMs, error);
+					this.#note(number, error, datacenterIn(parameters) !== undefined);
+				}
 				if (question.token === undefined) replacement.refused(token, error);
 				throw error;
 			}

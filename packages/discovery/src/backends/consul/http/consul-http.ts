@@ -23,6 +23,8 @@ import {
 import { probeLeader } from '../client/consul-probe.ts';
 import { type AddressAsk, AddressCalls, datacenterIn } from './address-calls.ts';
 import { AddressChoice } from './address-choice.ts';
+import { AddressHealth } from './address-health.ts';
+import { AddressLooks } from './address-looks.ts';
 import { agedMeta } from './aged-meta.ts';
 import { AgentLimits } from './agent-limits.ts';
 import { type AnsweredBy, BelievedCalls } from './believed-calls.ts';
@@ -67,7 +69,9 @@ export class ConsulHttp {
 	readonly #endpoints: readonly ConsulEndpoint[];
 	readonly #calls: AddressCalls;
 	readonly #believed: BelievedCalls;
+	readonly #addresses: AddressHealth;
 	readonly #choice: AddressChoice;
+	readonly #looks: AddressLooks;
 	readonly #room: HeldRoom;
 	readonly #token: ConsulToken;
 	readonly #replacement: TokenReplacement;
@@ -89,8 +93,12 @@ export class ConsulHttp {
 		this.#endpoints = createEndpoints(addresses, socketsMax(heldMax), { ...options, clock });
 		this.#room = new HeldRoom(clock, this.#endpoints.length, options.heldMax);
 		const { random } = options;
-		const look = (): Promise<void> => probeLeader(this.#endpoints[0] as ConsulEndpoint, clock);
-		this.#choice = new AddressChoice({ clock, random, count: this.#endpoints.length, look });
+		const urls = this.#endpoints.map(({ address }) => address.url);
+		this.#addresses = new AddressHealth(clock, urls, options.onEvent);
+		const look = (number: number): Promise<void> => this.#calls.look(number);
+		const count = urls.length;
+		this.#choice = new AddressChoice({ clock, random, count, look: () => look(0) });
+		this.#looks = new AddressLooks({ clock, random, count, asked: () => this.#choice.number, look });
 		this.#token = new ConsulToken({
 			...options,
 			clock,
@@ -119,6 +127,7 @@ export class ConsulHttp {
 			token: this.#token,
 			replacement: this.#replacement,
 			health: this.#health,
+			addresses: this.#addresses,
 			room: this.#room,
 			refuseIfClosed: () => this.refuseIfClosed(),
 			datacenter: options.datacenter,
@@ -214,6 +223,7 @@ export class ConsulHttp {
 		placeNow?: () => HeldPlace | undefined,
 		firstNow?: () => number,
 	): (index: number, signal: AbortSignal) => Promise<A> {
+		this.#looks.start();
 		const { parameters = {} } = question;
 		const isCached = parameters['cached'] !== undefined;
 		const datacenter = datacenterIn(parameters);
@@ -311,7 +321,8 @@ export class ConsulHttp {
 	/** How Consul was when it was asked last. */
 	status(): BackendStatus {
 		const addresses = this.#endpoints.map(({ address }) => address.url);
-		return { name: 'consul', addresses, ...this.#health.status() };
+		const addressStatus = this.#addresses.status(this.#choice.number);
+		return { name: 'consul', addresses, ...this.#health.status(), addressStatus };
 	}
 
 	/** See `ConsulHealth.isTokenUnknown`. */
@@ -343,6 +354,7 @@ export class ConsulHttp {
 	async #close(): Promise<void> {
 		this.#replacement.stop();
 		this.#choice.stop();
+		this.#looks.stop();
 		this.#limits?.stop();
 		this.#believed.stop();
 		this.#calls.close();

@@ -69,7 +69,7 @@ function nextFor({ code }: NodeJS.ErrnoException, { isPod }: Place): string {
 		case undefined:
 			return 'register the instance anew, with a valid host';
 		case 'ECONNREFUSED':
-			return 'no process listens there: the app has ended, or listens at another port, or at 127.0.0.1 alone';
+			return 'no process listens there: start the app, or compare its port; if it listens at 127.0.0.1 alone, register it with `host`, start the sidecar with --advertise, or let it listen at 0.0.0.0';
 		case 'ENOTFOUND':
 		case 'EAI_AGAIN':
 			return 'the host name does not resolve here: register an IP address, or fix the DNS of this machine';

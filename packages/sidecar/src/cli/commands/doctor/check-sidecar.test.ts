@@ -3,7 +3,8 @@ import { type BackendStatus, type ExplainReply, SpockError, type StatusReply } f
 import { describe, expect, it } from 'vitest';
 
 import { SIDECAR_VERSION } from '../../../foundation/version.ts';
-import { checkRegistry, checkRights, checkSidecar, deniedIn } from './check-sidecar.ts';
+import { checkRegistry } from './check-registry.ts';
+import { checkRights, checkSidecar, deniedIn } from './check-sidecar.ts';
 
 const HERE = { isPod: false, command: 'sidecar', hasConsul: false };
 const POD = { ...HERE, isPod: true };
@@ -128,6 +129,19 @@ describe('the rights', () => {
 		expect(await checkRights(listing([]), pending, asked)).toMatchObject({
 			...{ result: 'failed', next: 'give the token service:write on "till"' },
 		});
+	});
+
+	it('a registration that the registry does not know yet is a warning with its id and reason', async () => {
+		const error = 'UNAVAILABLE: connect ECONNREFUSED';
+		const registrations = [{ service: 'till', id: 't1', state: 'pending', error }];
+		const pending = { ...status, registrations } as unknown as StatusReply;
+		const away = listing(new SpockError('UNAVAILABLE', 'Consul is away'));
+		for (const client of [listing([{ name: 'till' }]), listing([]), away]) {
+			expect(await checkRights(client, pending, asked)).toMatchObject({
+				result: 'warning',
+				found: expect.stringContaining(`till, id t1, is not registered yet: ${error}`),
+			});
+		}
 	});
 
 	it('a list that is denied fails a sidecar that is not ready, and only warns where names can be read', async () => {

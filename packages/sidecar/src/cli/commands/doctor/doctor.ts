@@ -10,9 +10,10 @@ import { CommandError, EXIT, print } from '../../output/output.ts';
 import { lookOf, printPage } from '../../output/page.ts';
 import { queryOf } from '../ask.ts';
 import { nextStep } from '../next-step.ts';
+import { checkRegistry } from './check-registry.ts';
 import { checkRoute } from './check-route.ts';
 import { checkInstances, checkService } from './check-service.ts';
-import { checkRegistry, checkRights, checkSidecar, deniedIn } from './check-sidecar.ts';
+import { checkRights, checkSidecar, deniedIn } from './check-sidecar.ts';
 import { checkSocket } from './check-socket.ts';
 import { type Diagnosis, type Finding, failed, formatDiagnosis, notCheckedFrom } from './diagnosis.ts';
 

@@ -23,3 +23,21 @@ it('a limit that was given is not raised by what an agent allows, and one that w
 	room.narrowed(0);
 	expect(room.take(0)).toBeUndefined();
 });
+
+it('an address that is away is not full, and one that is well is once its places are taken', () => {
+	const clock = new FakeClock();
+	const room = new HeldRoom(clock, 1, 1);
+	const full = [room.isFull];
+	room.take(0);
+	full.push(room.isFull);
+	room.failed(0);
+	full.push(room.isFull);
+	expect(full).toEqual([false, true, false]);
+});
+
+it('keys that use the places of an address make it used up, as services do', () => {
+	const room = new HeldRoom(new FakeClock(), 1, undefined);
+	room.answered(0);
+	while (room.enter(0));
+	expect(room.isUsedUp(0)).toBe(true);
+});

@@ -1,4 +1,4 @@
-import { FakeClock, settle, startFakeConsul, waitFor } from '@spock/testkit';
+import { FakeClock, startFakeConsul, waitFor } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
 import { names } from '../../../../test/polled-site.ts';
@@ -32,28 +32,4 @@ it('keys alone make the agent be asked for more room', async () => {
 		return fake.blocked === 200;
 	});
 	await backend.close();
-});
-
-it('two services are not too many for a Consul that is away', async () => {
-	const clock = new FakeClock();
-	await using fake = await startFakeConsul();
-	await using one = watchedMany([fake.url], { clock });
-	one.watch('barista');
-	await waitFor('the query', () => fake.blocked === 1);
-	await fake.stop();
-	const late = one.watch('waiter');
-	await waitFor('its failure', async () => {
-		await clock.advance(100);
-		return late.errors.length > 0;
-	});
-	for (let turn = 0; turn < 50; turn++) {
-		await clock.advance(100);
-		await settle();
-	}
-	await fake.listen();
-	await waitFor('both to be held', async () => {
-		await clock.advance(100);
-		return fake.blocked === 2;
-	});
-	expect(one.events.filter(({ type }) => type === 'watch-mode')).toEqual([]);
 });

@@ -80,12 +80,18 @@ describe('an address of Consul', () => {
 		expect(parseConsulAddress('http://consul:8501', true)).toMatchObject({ secure: true, url: 'https://consul:8501' });
 	});
 
-	it.each(['', 'ftp://consul', 'http://', 'unix://relative', 'http://consul/prefix', 'http://consul?x=1', 'http://1:2:3', 'http://[10.0.0.1]:1'])(
-		'%j is refused',
-		(text) => {
-			expect(() => parseConsulAddress(text)).toThrow(TypeError);
-		},
-	);
+	it.each([
+		'',
+		'ftp://consul',
+		'http://',
+		'unix://relative',
+		'http://consul/prefix',
+		'http://consul?x=1',
+		'http://1:2:3',
+		'http://[10.0.0.1]:1',
+	])('%j is refused', (text) => {
+		expect(() => parseConsulAddress(text)).toThrow(TypeError);
+	});
 
 	it.each(['http://user:secret@consul:8500', 'http://user:secret@/x y'])(
 		'credentials in %s are refused, not shown',

@@ -30,7 +30,7 @@ describe('sidecar register', () => {
 			instances: [{ instance: 'b1', host: '1.2.3.4', port: 8765, tags: ['v2'], zone: 'eu-1a', weight: 3 }],
 		});
 		await using status = runSidecar(['status', '--socket', place.path]);
-		expect((await status.finished).stdout).toContain('  barista  b1  registered  passing  connected\n');
+		expect((await status.finished).stdout).toContain('  barista  b1  b1        registered  passing  connected\n');
 		const { exitCode, stdout } = await holding.stop('SIGINT');
 		expect(exitCode).toBe(0);
 		expect(stdout).toContain('barista (b1): deregistered');

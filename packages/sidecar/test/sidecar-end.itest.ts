@@ -98,7 +98,7 @@ describe('the end', () => {
 		await sidecar.start();
 		expect(sidecar.readiness()).toMatchObject({
 			ready: false,
-			reasons: [expect.stringContaining('has not answered yet: refused')],
+			reasons: [expect.stringContaining('cannot be read yet: refused')],
 		});
 		source.failure = undefined;
 		await waitFor('the answer', () => sidecar.readiness().ready);

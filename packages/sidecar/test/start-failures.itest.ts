@@ -68,7 +68,7 @@ const START: readonly [what: string, flags: string, exitCode: number, reason: st
 	['gRPC for everybody', '--grpc 0.0.0.0:0', 2, '--grpc-any'],
 	['an admin port for everybody', '--admin 0.0.0.0:0', 2, '--admin-any'],
 	['the same when it takes a place over', '--admin 0.0.0.0:0 --take-over', 2, '--admin-any'],
-	['an admin port that is none', '--admin somewhere', 2, 'expected HOST:PORT'],
+	['an admin port that is none', '--admin somewhere', 2, '--admin must be HOST:PORT'],
 	['a module that is not there', '--backend %/none.js', 2, 'cannot be loaded'],
 	['an address of Consul that is none', '--backend consul --consul ftp://x', 2, 'ftp://x'],
 	[

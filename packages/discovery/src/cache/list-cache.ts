@@ -105,8 +105,9 @@ export class ListCache {
 	#reply(list: KnownList, source: SnapshotSource = list.isLive ? 'live' : 'last-known-good'): ServiceList {
 		const { services, verifiedAtMs } = list;
 		const { clock } = this.#options;
-		const ageMs = ageClockOf(clock).now() - verifiedAtMs;
-		const verifiedAt = Math.round(clock.wallNow() - ageMs);
+		// Rather older than younger.
+		const ageMs = Math.ceil(ageClockOf(clock).now() - verifiedAtMs);
+		const verifiedAt = Math.floor(clock.wallNow() - ageMs);
 		return { services, source, ageMs, verifiedAt };
 	}
 

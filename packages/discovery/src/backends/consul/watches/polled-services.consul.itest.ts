@@ -45,7 +45,11 @@ it('70 services, 60 of them polled: checks, nodes, tags, edits, other names, and
 		PUSHED_MS,
 		() => last('s6')?.length === 1 && last('s7')?.length === 2,
 	);
-	await consul.put('/v1/catalog/register', { Node: 'n2', Address: '10.2.0.1', Service: { Service: 's8', ID: 'far' } });
+	await consul.put('/v1/catalog/register', {
+		Node: 'n2',
+		Address: '10.2.0.1',
+		Service: { Service: 's8', ID: 'far', Port: 80 },
+	});
 	await within('an instance of another node', PUSHED_MS, () => last('s8')?.length === 2);
 	await consul.put('/v1/catalog/register', { Node: 'n2', Address: '10.2.0.2', SkipNodeUpdate: false });
 	await within(

@@ -197,3 +197,20 @@ describe('an id that two sidecars register', () => {
 		await expect(consul.report('b1', health)).rejects.toMatchObject({ code: 'NO_SUCH_SERVICE' });
 	});
 });
+
+describe('the node that has an id of an owner', () => {
+	const service = (owner: string | undefined) => () => ({
+		b1: { ID: 'b1', Service: 'barista', Meta: owner === undefined ? {} : { 'spock-owner': owner } },
+	});
+	const check = (Node: string | undefined) => () => ({ 'spock:ttl:b1': { Node, ServiceID: 'b1', Status: 'passing' } });
+
+	it.each([
+		['is that of its checks', service('me'), check('n1'), 'n1'],
+		['is unknown where they name none', service('me'), () => ({}), null],
+		['is none where it is not registered', () => ({}), () => ({}), undefined],
+		['is none where another sidecar has it', service('other'), check('n1'), undefined],
+		['is none where another program has it', service(undefined), check('n1'), undefined],
+	])('%s', async (_what, services, checks, expected) => {
+		expect(await registrar(services, checks).nodeOf('b1', 'me')).toBe(expected);
+	});
+});

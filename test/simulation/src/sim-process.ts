@@ -44,7 +44,7 @@ export class SimProcess implements EventOwner {
 		// Of no use between processes, and it looks like it.
 		const epochMs = id * 1000.125;
 		const clock: Clock = {
-			now: () => epochMs + scheduler.nowMs - this.#suspendedMs,
+			now: () => epochMs + (this.#suspendedAtMs ?? scheduler.nowMs) - this.#suspendedMs,
 			wallNow: () => WALL_EPOCH_MS + scheduler.nowMs + wallAheadMs(),
 			setTimeout: (callback: () => void, delayMs: number) => this.#setTimeout(callback, delayMs),
 			clearTimeout: (timer: TimerHandle | undefined) => this.#clearTimeout(timer as SimTimer | undefined),
@@ -130,9 +130,11 @@ export class SimProcess implements EventOwner {
 	#setTimeout(callback: () => void, delayMs: number): TimerHandle {
 		// As Node has it: whole milliseconds, one at least, counted from the last whole one, so that a timer may be early by a part.
 		const isUsual = delayMs >= 1 && delayMs <= TIMER_MS_MAX;
-		const dueMs = Math.floor(this.#scheduler.nowMs) + (isUsual ? Math.trunc(delayMs) : 1);
+		const { nowMs } = this.#scheduler;
+		// What arrives while the machine is suspended, such as a signal, counts from the moment at which its clock stands still.
+		const dueMs = Math.floor(this.#suspendedAtMs ?? nowMs) + (isUsual ? Math.trunc(delayMs) : 1);
 		const suspendedMs = this.#suspendedMs;
-		const event: SimTimer = this.#scheduler.at(dueMs, 'timer', this, () => {
+		const event: SimTimer = this.#scheduler.at(Math.max(dueMs, nowMs), 'timer', this, () => {
 			const leftMs = dueMs + this.#suspendedMs - suspendedMs - this.#scheduler.nowMs;
 			if (leftMs > 0) {
 				this.#scheduler.again(event, leftMs);

@@ -42,7 +42,7 @@ export function showOverview(overview) {
 		const since = lastSuccessAgeMs === null || state === 'up' ? '' : `for ${age(lastSuccessAgeMs)}`;
 		const answering = `${addressStatus.length - failing} of ${addressStatus.length} addresses`;
 		setText(values.get(`Registry: ${name}`).note, [since, addressStatus.length > 1 ? answering : ''].join(' ').trim());
-		setAddresses(name, addressStatus);
+		setAddresses(name, addressStatus.length > 1 ? addressStatus : []);
 	}
 	for (const { upstream } of members) if (upstream !== undefined) showUpstream(upstream);
 	showNotices(outage, reasons, failure?.errors ?? []);

@@ -19,12 +19,18 @@ const shipped = new Set(shippedPages().map((page) => join(docs, page)));
 
 /** Writes the pages into a folder, in place of what is there. */
 export function writeShippedDocs(directory) {
-	rmSync(directory, { recursive: true, force: true });
-	for (const page of shippedPages()) {
-		const path = join(directory, page);
-		mkdirSync(dirname(path), { recursive: true });
+	const pages = new Map([...shippedPages()].map((page) => [join(directory, page), join(docs, page)]));
+	const before = existsSync(directory) ? readdirSync(directory, { recursive: true, withFileTypes: true }) : [];
+	for (const entry of before) {
+		const path = join(entry.parentPath, entry.name);
+		if (entry.isFile() && !pages.has(path)) rmSync(path, { force: true });
+	}
+	for (const [path, page] of pages) {
 		// They stand to each other as in the repository.
-		const text = withLinks(readFileSync(join(docs, page), 'utf8'), join(docs, page), (link) => link);
+		const text = withLinks(readFileSync(page, 'utf8'), page, (link) => link);
+		// Only what differs, because two commands may do so at once.
+		if (existsSync(path) && readFileSync(path, 'utf8') === text) continue;
+		mkdirSync(dirname(path), { recursive: true });
 		writeFileSync(path, text);
 	}
 }

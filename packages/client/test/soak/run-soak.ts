@@ -59,14 +59,14 @@ async function measure(
 	const samples = { client: [] as SoakSample[], sidecar: [] as SoakSample[] };
 	const figures = (process: ChildProcess): Promise<Extract<SoakReply, { readonly kind: 'figures' }>> =>
 		askWorker<SoakReply, 'figures'>(process, { kind: 'figures' }, ANSWER_MS_MAX);
-	const step = Math.max(1, Math.ceil((cycles * 0.75) / sampleCount));
+	const step = Math.max(1, Math.ceil((cycles * 0.5) / sampleCount));
 	let made: Readonly<Record<string, number>> = {};
 	let ends: Readonly<Record<string, number>> = {};
 	let killed = 0;
 	let done = 0;
 	// Code is compiled and caches fill up before anything is measured; these count as well.
-	await askWorker<SoakReply, 'cycles'>(client, { kind: 'cycles', count: Math.ceil(cycles / 4) }, ANSWER_MS_MAX);
-	done += Math.ceil(cycles / 4);
+	await askWorker<SoakReply, 'cycles'>(client, { kind: 'cycles', count: Math.ceil(cycles / 2) }, ANSWER_MS_MAX);
+	done += Math.ceil(cycles / 2);
 	while (done < cycles) {
 		const command: SoakCommand = { kind: 'cycles', count: Math.min(step, cycles - done) };
 		({ made, ends } = await askWorker<SoakReply, 'cycles'>(client, command, ANSWER_MS_MAX));

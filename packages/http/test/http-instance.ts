@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 
-import type { IssuedCertificate } from '@spock/testkit';
+import { freePort, type IssuedCertificate } from '@spock/testkit';
 
 import type { Place } from './scripted-service.ts';
 
@@ -39,7 +39,7 @@ export interface Echo {
 
 /** Starts one on loopback. */
 export async function startInstance(id: string, options: InstanceOptions = {}): Promise<HttpInstance> {
-	const { host = '127.0.0.1', port = 0, certificate } = options;
+	const { host = '127.0.0.1', port, certificate } = options;
 	const handle: RequestListener =
 		options.handle ??
 		((request, response) => {
@@ -66,7 +66,7 @@ export async function startInstance(id: string, options: InstanceOptions = {}): 
 		sockets.add(socket);
 		socket.on('error', () => undefined).once('close', () => sockets.delete(socket));
 	});
-	server.listen({ host, port });
+	server.listen({ host, port: port ?? (await freePort()) });
 	await once(server, 'listening');
 	const stop = async (): Promise<void> => {
 		if (!server.listening) return;

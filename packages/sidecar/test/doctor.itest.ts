@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 
 import {
 	FakeSidecar,
+	freePort,
 	type ProcessResult,
 	type RunningProcess,
 	runSidecar,
@@ -29,7 +30,7 @@ let place: TempSocket;
 let sidecar: RunningProcess;
 let app: Server;
 let appPort: number;
-let freePort: number;
+let closedPort: number;
 
 async function listen(server: Server): Promise<number> {
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -39,9 +40,7 @@ async function listen(server: Server): Promise<number> {
 beforeAll(async () => {
 	app = createServer((socket) => socket.on('error', () => undefined));
 	appPort = await listen(app);
-	const gone = createServer();
-	freePort = await listen(gone);
-	await new Promise((resolve) => gone.close(resolve));
+	closedPort = await freePort();
 	place = await tempSocket();
 	const services = join(place.directory, 'services.json');
 	const at = (port: number, status = 'passing') => ({ host: '127.0.0.1', port, status });
@@ -50,10 +49,10 @@ beforeAll(async () => {
 		JSON.stringify({
 			services: {
 				barista: [at(appPort)],
-				half: [at(appPort), at(freePort)],
+				half: [at(appPort), at(closedPort)],
 				ill: [at(appPort), { host: '10.0.0.3', port: 3, status: 'critical' }],
 				dead: [at(appPort, 'critical')],
-				refusing: [at(freePort)],
+				refusing: [at(closedPort)],
 			},
 		}),
 	);
@@ -155,7 +154,7 @@ describe('doctor', () => {
 		const all = await diagnosed(['refusing']);
 		expect(all.results).toEqual([...ALL_OK.slice(0, 6), 'failed']);
 		expect(all.of('route')).toMatchObject({
-			found: `127.0.0.1:${freePort}: refuses the connection`,
+			found: `127.0.0.1:${closedPort}: refuses the connection`,
 			next: expect.stringContaining('no process listens there'),
 		});
 		expect((await diagnosed(['half'])).results).toEqual([...ALL_OK.slice(0, 6), 'warning']);
@@ -238,7 +237,7 @@ describe('doctor', () => {
 	});
 
 	it('a port where no sidecar listens', async () => {
-		const { of } = await diagnosed(['--connect', `127.0.0.1:${freePort}`]);
+		const { of } = await diagnosed(['--connect', `127.0.0.1:${closedPort}`]);
 		expect(of('socket')).toMatchObject({
 			result: 'failed',
 			found: expect.stringContaining('ECONNREFUSED'),

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
 
@@ -8,6 +7,7 @@ import { fakeBody } from './fake-consul-body.ts';
 import type { FakeConsulCheck, FakeConsulInstance } from './fake-consul-entry.ts';
 import { type FakeConsulFault, misbehave } from './fake-consul-fault.ts';
 import { FakeConsulKeys } from './fake-consul-keys.ts';
+import { freePort } from './free-ports.ts';
 
 /** One request that the fake was sent. */
 export interface FakeConsulRequest {
@@ -161,9 +161,9 @@ export class FakeConsul implements AsyncDisposable {
 	/** Listens; after `stop` at the same place again. */
 	async listen(): Promise<void> {
 		const { path } = this.#options;
+		if (path === undefined && this.#port === 0) this.#port = await freePort();
 		this.#server.listen(path === undefined ? { host: '127.0.0.1', port: this.#port } : { path });
 		await once(this.#server, 'listening');
-		if (path === undefined) this.#port = (this.#server.address() as AddressInfo).port;
 	}
 
 	/** Cuts every connection and refuses new ones, as a server does that was killed. */

@@ -4,6 +4,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 
 import { type Answer, decode, encode, type Packet } from 'dns-packet';
 
+import { freePort } from './free-ports.ts';
+
 const HOST = '127.0.0.1';
 const NO_EDNS_BYTES = 512;
 /** Another process may have the port of one protocol where the other is free. */
@@ -76,7 +78,7 @@ export class FakeDns implements AsyncDisposable {
 	async listen(): Promise<void> {
 		for (let attempt = 1; ; attempt++) {
 			try {
-				await this.#bind(this.#port);
+				await this.#bind(this.#port === 0 ? await freePort() : this.#port);
 				return;
 			} catch (error) {
 				await this.stop();

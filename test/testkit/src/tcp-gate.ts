@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
+import { freePort } from './free-ports.ts';
+
 const HOST = '127.0.0.1';
 
 /**
@@ -42,11 +44,11 @@ export class TcpGate implements AsyncDisposable {
 	/** Listens, at the port it had before if there was one. */
 	async open(): Promise<void> {
 		if (this.#server !== undefined) return;
+		if (this.#port === 0) this.#port = await freePort();
 		const server = createServer((client) => this.#join(client));
 		this.#server = server;
 		server.listen(this.#port, HOST);
 		await once(server, 'listening');
-		this.#port = (server.address() as { readonly port: number }).port;
 	}
 
 	/** New connections lead to this port from now on, as those of a Service do; the others stay. */

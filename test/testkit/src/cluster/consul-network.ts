@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { freePortsOf } from '../free-ports.ts';
 
 /** The ports of every agent of a cluster: the same ones, at different addresses. */
 export interface ConsulPorts {
@@ -27,41 +27,8 @@ export async function loopbackNetwork(size: number): Promise<ConsulNetwork> {
 	};
 }
 
-/** Three ports, none of which anybody listens at on any of the addresses. */
+/** Three ports that are free on all of the addresses. */
 async function freePorts(addresses: readonly string[]): Promise<ConsulPorts> {
-	const [first = '', ...others] = addresses;
-	const found: number[] = [];
-	// Held until all are found, so that they differ.
-	const held: Listening[] = [];
-	try {
-		while (found.length < 3) {
-			const listening = await listen(first, 0);
-			held.push(listening);
-			const beside = await Promise.allSettled(others.map((address) => listen(address, listening.port)));
-			for (const outcome of beside) if (outcome.status === 'fulfilled') held.push(outcome.value);
-			if (beside.every(({ status }) => status === 'fulfilled')) found.push(listening.port);
-		}
-	} finally {
-		await Promise.all(held.map(({ close }) => close()));
-	}
-	const [http = 0, server = 0, serfLan = 0] = found;
+	const [http = 0, server = 0, serfLan = 0] = await freePortsOf(addresses, 3);
 	return { http, server, serfLan };
-}
-
-interface Listening {
-	readonly port: number;
-	close(): Promise<void>;
-}
-
-function listen(host: string, port: number): Promise<Listening> {
-	return new Promise((resolve, reject) => {
-		const server = createServer();
-		server.once('error', reject);
-		server.listen(port, host, () => {
-			resolve({
-				port: (server.address() as { readonly port: number }).port,
-				close: () => new Promise((closed) => server.close(() => closed())),
-			});
-		});
-	});
 }

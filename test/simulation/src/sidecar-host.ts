@@ -63,6 +63,8 @@ export class SidecarHost {
 	readonly #world: WorldContext;
 	readonly #running = new Set<Running>();
 	#goneSinceMs = Number.POSITIVE_INFINITY;
+	/** When a process ended that ran until then, in virtual milliseconds: others may be stopped since long before. */
+	#spokeUntilMs = 0;
 	#current: Running | undefined;
 	#instances = 0;
 
@@ -140,7 +142,7 @@ export class SidecarHost {
 	/** Since when none of its processes says a word, in virtual milliseconds; Infinity while one does. */
 	get silentSinceMs(): number {
 		if (this.#running.size === 0) return Number.POSITIVE_INFINITY;
-		return Math.max(...this.processes.map(({ stoppedSinceMs }) => stoppedSinceMs));
+		return Math.max(this.#spokeUntilMs, ...this.processes.map(({ stoppedSinceMs }) => stoppedSinceMs));
 	}
 
 	/** Since when nobody speaks for what its clients know, in virtual milliseconds; Infinity while some process does. */
@@ -310,6 +312,7 @@ export class SidecarHost {
 	#ended(running: Running, exitCode: 0 | 1): void {
 		const { process, link } = running;
 		if (!this.#running.delete(running)) return;
+		if (!process.isStopped) this.#spokeUntilMs = this.#world.nowMs;
 		if (this.#current === running) {
 			this.#current = undefined;
 			this.#exited();

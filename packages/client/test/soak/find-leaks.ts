@@ -18,11 +18,8 @@ export interface LeakReport {
 
 /** Growth that is no leak: a count may differ by what happens to be under way. */
 const COUNT_SLACK = 2;
-/**
- * Three quarters of what the smallest leak comes to: an entry of a map with its key that one of the twelve kinds of cycle leaves behind.
- * The sidecar grows by 3.6 to 4.4 bytes for each cycle in the first 10,000; why is not known.
- */
-const HEAP_BYTES_PER_CYCLE_MAX = 6;
+/** Half of what the smallest leak comes to: an entry of a map with its key that one of the twelve kinds of cycle leaves behind. */
+const HEAP_BYTES_PER_CYCLE_MAX = 4;
 /** A slope is sure when it is this many times its own error. */
 const ERRORS_MIN = 3;
 

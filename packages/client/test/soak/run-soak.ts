@@ -8,8 +8,8 @@ import type { PlantedLeak } from './planted-leaks.ts';
 import type { SoakCommand, SoakReply, SoakSettings } from './soak-messages.ts';
 
 const ANSWER_MS_MAX = 120_000;
-/** What V8 compiles and notes of functions that run seldom fills the heap for as long as a soak lasts; without that it stays level. */
-const FLAGS = ['--expose-gc', '--jitless', '--no-flush-bytecode'];
+/** What V8 compiles, drops and records of functions that run seldom fills the heap for as long as a soak lasts: all of it at their first call. */
+const FLAGS = ['--expose-gc', '--jitless', '--no-flush-bytecode', '--no-lazy-feedback-allocation'];
 const SIDES = ['client', 'sidecar'] as const;
 
 /** What came of a soak. */

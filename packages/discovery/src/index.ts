@@ -81,7 +81,7 @@ export type {
 } from './foundation/registration-place.ts';
 export { diffInstances, type SnapshotDiff } from './foundation/snapshot-diff.ts';
 export { directRegistrar } from './registration/direct-registrar.ts';
-export { PlacedRegistrar, type PlacedRegistrarOptions } from './registration/placed-registrar.ts';
+export { PlacedRegistrar, type PlacedRegistrarOptions } from './registration/places/placed-registrar.ts';
 export type { RegistrationHolder } from './registration/registration-holders.ts';
 export { registrationMachine } from './registration/registration-machine.ts';
 export { registrationSyncMachine } from './registration/registration-sync.ts';

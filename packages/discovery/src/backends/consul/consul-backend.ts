@@ -10,7 +10,7 @@ import type {
 import { booleanOption, oneOfOption, type QueryMemberName, queryMembers } from '@spock/protocol/internal';
 
 import type { AgedList, Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
-import type { PlacedRegistrar } from '../../registration/placed-registrar.ts';
+import type { PlacedRegistrar } from '../../registration/places/placed-registrar.ts';
 import { isGrantedSomething, refuseIfDenied, refuseIfListDenied } from './acl-check.ts';
 import { quote } from './client/consul-call.ts';
 import type { ConsulQuestion } from './client/consul-client.ts';

@@ -1,4 +1,4 @@
-import { PlacedRegistrar } from '../../registration/placed-registrar.ts';
+import { PlacedRegistrar } from '../../registration/places/placed-registrar.ts';
 import { AgentRegistrar } from './agent-registrar.ts';
 import { ConsulCatalogue } from './consul-catalogue.ts';
 import type { ConsulHttp } from './http/consul-http.ts';

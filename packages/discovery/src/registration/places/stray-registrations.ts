@@ -1,6 +1,6 @@
 import { Backoff, type Clock, type Random, type TimerHandle } from '@spock/protocol/internal';
 
-import type { RegistrationPlace } from '../foundation/registration-place.ts';
+import type { RegistrationPlace } from '../../foundation/registration-place.ts';
 
 /** Delays between attempts at places that could not be reached. An agent that starts is seen in the registry before it answers. */
 const DELAY_MS_MIN = 250;

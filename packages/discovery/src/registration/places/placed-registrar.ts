@@ -8,8 +8,8 @@ import {
 	otherAppError,
 	type Registrar,
 	type RegistrationTerms,
-} from '../foundation/registrar.ts';
-import type { RegistrationCatalogue, RegistrationPlace, Sighting } from '../foundation/registration-place.ts';
+} from '../../foundation/registrar.ts';
+import type { RegistrationCatalogue, RegistrationPlace, Sighting } from '../../foundation/registration-place.ts';
 import { NodeHosts } from './node-hosts.ts';
 import {
 	blockedError,

@@ -1,7 +1,7 @@
 import { FakeClock } from '@spock/testkit';
 import { expect, it } from 'vitest';
 
-import type { RegistrationCatalogue } from '../foundation/registration-place.ts';
+import type { RegistrationCatalogue } from '../../foundation/registration-place.ts';
 import { NodeHosts } from './node-hosts.ts';
 import type { Placed } from './placed-instance.ts';
 

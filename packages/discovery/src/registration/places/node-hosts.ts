@@ -1,6 +1,6 @@
 import type { Clock } from '@spock/protocol/internal';
 
-import type { RegistrationCatalogue } from '../foundation/registration-place.ts';
+import type { RegistrationCatalogue } from '../../foundation/registration-place.ts';
 import type { Placed } from './placed-instance.ts';
 
 /** A machine gets another address seldom, and then its agent is started again. */

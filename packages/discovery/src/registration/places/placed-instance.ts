@@ -1,7 +1,7 @@
 import { SpockError } from '@spock/protocol';
 
-import type { InstanceDefinition } from '../foundation/registrar.ts';
-import type { Sighting } from '../foundation/registration-place.ts';
+import type { InstanceDefinition } from '../../foundation/registrar.ts';
+import type { Sighting } from '../../foundation/registration-place.ts';
 
 /** Where one instance is registered. */
 export interface Placed {

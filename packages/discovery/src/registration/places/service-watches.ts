@@ -1,4 +1,4 @@
-import type { RegistrationCatalogue, Sighting } from '../foundation/registration-place.ts';
+import type { RegistrationCatalogue, Sighting } from '../../foundation/registration-place.ts';
 
 /** Services whose registrations are watched in the registry. The end of a place is found by the next renewal for those beyond it. */
 const WATCHED_MAX = 32;

@@ -2,8 +2,8 @@ import { SpockError } from '@spock/protocol';
 import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import type { InstanceDefinition, InstanceHealth } from '../foundation/registrar.ts';
-import type { RegistrationCatalogue, RegistrationPlace, Sighting } from '../foundation/registration-place.ts';
+import type { InstanceDefinition, InstanceHealth } from '../../foundation/registrar.ts';
+import type { RegistrationCatalogue, RegistrationPlace, Sighting } from '../../foundation/registration-place.ts';
 import { PlacedRegistrar } from './placed-registrar.ts';
 
 const terms = { ttlMs: 15_000, deregisterAfterMs: 600_000, owner: 'pod' };

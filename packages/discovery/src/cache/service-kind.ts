@@ -107,16 +107,12 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 	}
 
 	makeSnapshot(query: ServiceQuery, instances: Instances, state: SnapshotState): ServiceSnapshot {
-		const { revision, source, ageMs, verifiedAt, held, emptied } = state;
+		const { revision, ...standing } = state;
 		return Object.freeze({
 			...query,
 			revision,
 			instances,
-			source,
-			ageMs,
-			verifiedAt,
-			...(held && { held }),
-			...(emptied && { emptied }),
+			...standing,
 			...(isPanic(instances, this.#options.panicThreshold) && { panic: true }),
 		});
 	}

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { A, B, createSource, query, recorder, refused } from '../../test/fake-backend-source.ts';
 
-/** A source that knows A as live, half a second after the registry said so. */
+/** A source that knows A as live, half a second after the registry answered it. */
 async function knowing() {
 	const created = createSource();
 	const seen = recorder();
@@ -13,16 +13,18 @@ async function knowing() {
 }
 
 describe('after this process stood still', () => {
-	it('what is known is last known, as old as the registry said it, until the registry has answered again', async () => {
-		const { source, watching, last, clock } = await knowing();
+	it('what is known is last known, as old as the answer of the registry, until the registry has answered again', async () => {
+		const { source, seen, watching, last, clock } = await knowing();
 		clock.work(20_000);
 		await clock.advance(0);
-		expect(source.peek(query)).toMatchObject({
+		const aged = {
 			instances: A,
 			source: 'last-known-good',
 			ageMs: 20_500,
 			liveAt: clock.wallNow() - 20_500,
-		});
+		};
+		expect(source.peek(query)).toMatchObject(aged);
+		expect(seen.seen.at(-1)).toMatchObject(aged);
 		expect(watching.map(({ stopped }) => stopped)).toEqual([true, false]);
 		last().answered(A);
 		expect(source.peek(query)).toMatchObject({ instances: A, source: 'live', ageMs: 0 });

@@ -77,6 +77,11 @@ export interface Registrar {
 	onLost?(listener: (id: string) => void): () => void;
 }
 
+/** For whom it is: the app, or else the client. */
+export function shareOf({ app, claimant }: InstanceDefinition): string {
+	return app ?? claimant ?? '';
+}
+
 /** The answer to an app that may not change what another one has registered. It does not say which. */
 export function otherAppError(id: string): SpockError {
 	const message = `${id} is registered by another app; only that app may change it`;

@@ -1,7 +1,7 @@
 import { SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
-import { shareOf } from './places/placed-instance.ts';
+import { shareOf } from '../foundation/registrar.ts';
 import type { Registration } from './registration.ts';
 import type { RegistrationHolder } from './registration-holders.ts';
 

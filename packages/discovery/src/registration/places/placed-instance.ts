@@ -106,8 +106,3 @@ export function isElsewhere(
 	if (node === null || host === undefined) return false;
 	return sightings.some((one) => one.id === id && one.node !== node && one.isServed && isTwin(one, { ...at, host }));
 }
-
-/** For whom it is: the app, or else the client. */
-export function shareOf({ app, claimant }: InstanceDefinition): string {
-	return app ?? claimant ?? '';
-}

@@ -8,6 +8,7 @@ import {
 	otherAppError,
 	type Registrar,
 	type RegistrationTerms,
+	shareOf,
 } from '../../foundation/registrar.ts';
 import type { RegistrationCatalogue, RegistrationPlace, Sighting } from '../../foundation/registration-place.ts';
 import { NodeHosts } from './node-hosts.ts';
@@ -23,7 +24,6 @@ import {
 	type Placed,
 	type PlacedFacts,
 	registerAnew,
-	shareOf,
 	unseenError,
 	type View,
 } from './placed-instance.ts';

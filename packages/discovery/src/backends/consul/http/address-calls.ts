@@ -15,6 +15,8 @@ import type { ConsulHealth } from './consul-health.ts';
 import type { HeldRoom } from './held-room.ts';
 import { type EndTurn, InFlightGate, type Turn } from './in-flight-gate.ts';
 
+/** A deadline for calls that do not block. */
+export const CALL_MS = 10_000;
 /** Datacenters besides the agents' own whose servers are asked at each address whether they are there. Of more, nothing is live. */
 const DATACENTERS_MAX = 64;
 /** However long a query waited for its turn, so much is left for its answer. */

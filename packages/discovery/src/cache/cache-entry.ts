@@ -1,7 +1,6 @@
-import { type QuestionState, type SnapshotObserver, type SnapshotState, SpockError } from '@spock/protocol';
-import { ageClockOf, isFinal, STANDSTILL_MS, step } from '@spock/protocol/internal';
+import { type QuestionState, type SnapshotState, SpockError } from '@spock/protocol';
+import { ageClockOf, isFinal, step } from '@spock/protocol/internal';
 
-import type { AnswerMeta, BackendWatch } from '../foundation/backend.ts';
 import type { EntryInspection, EntryStatus } from './answer-kind.ts';
 import { AnswerWaiters } from './answer-waiters.ts';
 import {
@@ -12,13 +11,14 @@ import {
 	holdOutcome,
 } from './cache-entry-machine.ts';
 import { EmptyHold, type EmptyHoldContext } from './empty-hold.ts';
+import { type DatedAnswer, EntryWatch, WatchOutage } from './entry-watch.ts';
 import { KeptAnswer, storedAgeMs } from './kept-answer.ts';
 import { EmptyRecheck, Verifier } from './out-of-turn.ts';
 import { ServedSnapshot, type ServedSnapshotContext } from './served-snapshot.ts';
-import { WatchOutage } from './watch-outage.ts';
 
 /** A query that was last sent so long ago has no readers: the registry is not queried again for it. */
 const UNREAD_MS = 10_000;
+
 /** What an entry needs of its cache. */
 export interface CacheEntryContext<Q, V extends readonly unknown[], S extends SnapshotState>
 	extends ServedSnapshotContext<Q, V, S>,
@@ -40,41 +40,44 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	/** The asker whose share it counts against: the only one so far; undefined once there are others. */
 	asker: string | number | undefined;
 	readonly #context: CacheEntryContext<Q, V, S>;
-	readonly #served: ServedSnapshot<Q, V, S>;
+	/** What is served, and how old it is. */
+	readonly served: ServedSnapshot<Q, V, S>;
 	readonly #hold: EmptyHold<Q, V>;
 	readonly #recheck: EmptyRecheck;
 	readonly #verifier: Verifier;
 	readonly #kept: KeptAnswer<V>;
 	readonly #outage: WatchOutage<Q>;
-	#watch: BackendWatch | undefined;
-	/** By the age clock. */
-	#watchStartedAtMs = 0;
+	readonly #watch: EntryWatch<V>;
 	#state: CacheEntryState = 'cold';
-	#answeredAtMs = 0;
-	#vouchedAtMs = 0;
+	/** The last answer that was not outdated. */
+	#answer: DatedAnswer<V> | undefined;
 	/** The served value is empty, and need not be held back by those that it is published to. */
 	#isEmptied = false;
 	#error: SpockError | undefined;
 
 	constructor(query: Q, context: CacheEntryContext<Q, V, S>) {
-		const { clock, emptyHoldMs } = context;
+		const { clock, emptyHoldMs, kind, confirmsAfterStandstill, endIfUnread } = context;
 		this.query = query;
 		this.#context = context;
 		const ended = (): void => {
 			this.usedAtMs = clock.now();
 		};
-		this.waiters = new AnswerWaiters(clock, ended, () => this.#watch?.retry?.());
-		this.#served = new ServedSnapshot(query, context);
+		this.waiters = new AnswerWaiters(clock, ended, () => this.#watch.retry());
+		this.served = new ServedSnapshot(query, context);
 		this.#hold = new EmptyHold(query, context);
-		this.#recheck = new EmptyRecheck(clock, emptyHoldMs, () => this.#askAgain());
+		this.#recheck = new EmptyRecheck(clock, emptyHoldMs, () => {
+			if (this.served.observers.size > 0 || this.isInUse) this.#restartWatch();
+		});
 		this.#verifier = new Verifier(clock, () => this.#restartWatch());
 		this.#kept = new KeptAnswer(clock, () => this.#restore());
 		this.#outage = new WatchOutage(query, context);
+		this.#watch = new EntryWatch({
+			...{ clock, confirmsAfterStandstill },
+			start: (observer) => kind.watch(query, { ...observer, endIfUnread: () => endIfUnread(query) }),
+			answered: (answer) => this.#answered(answer),
+			failed: (error) => this.#failed(error),
+		});
 		this.usedAtMs = clock.now();
-	}
-
-	get observers(): Set<SnapshotObserver<S>> {
-		return this.#served.observers;
 	}
 
 	/** The last error of the watch while it fails. */
@@ -87,11 +90,6 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		return this.#state === 'fresh';
 	}
 
-	/** True while there is nothing to serve, or an empty list, as for a misspelt or made-up name. */
-	get isEmpty(): boolean {
-		return (this.#served.value?.length ?? 0) === 0;
-	}
-
 	/** True while the served value is not confirmed by the registry, and must not be forgotten. */
 	get isLastKnown(): boolean {
 		return this.#state === 'stale' || this.#state === 'held' || this.#state === 'confirming';
@@ -102,28 +100,12 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		return this.peeked || this.usedAtMs > this.#context.clock.now() - UNREAD_MS;
 	}
 
-	/** Time since the served value was live, in milliseconds. */
-	get ageMs(): number {
-		return this.#served.ageMs;
-	}
-
-	/** Time since the registry itself confirmed the served value, in milliseconds. */
-	get verifiedAgeMs(): number {
-		return this.#served.verifiedAgeMs;
-	}
-
-	/** When the registry itself confirmed the served value, by the age clock. */
-	get verifiedAtMs(): number {
-		return this.#served.verifiedAtMs;
-	}
-
 	/**
 	 * This process has not run since then, by the age clock: what is known, and what has been read since, is last known until the registry
 	 * was asked again.
 	 */
 	stoodStill(): void {
-		const isDoubtful = this.isFresh || (this.#state === 'stale' && this.#error === undefined);
-		if (!isDoubtful) return;
+		if (!this.isFresh && (this.#state !== 'stale' || this.#error !== undefined)) return;
 		this.#handle('stood still');
 		this.#confirmAnew();
 	}
@@ -132,29 +114,23 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	open(): void {
 		const reading = this.#context.kind.load(this.query);
 		if (reading !== undefined) this.#kept.load(reading);
-		this.#startWatch();
+		this.#watch.start();
 	}
 
 	/** The snapshot to serve now: the live one, or a copy of the last known one with its age; undefined if neither. */
 	read(): S | undefined {
-		return this.#served.read(this.isFresh);
+		return this.served.read(this.isFresh);
 	}
 
 	/** As `read`, with the time of the last verification, which is not published while nothing changes. */
 	readVerified(): S | undefined {
-		return this.#served.readVerified(this.isFresh);
+		return this.served.readVerified(this.isFresh);
 	}
 
 	/** Why nothing can be served although the registry has answered; undefined before its first answer. */
 	refusal(): SpockError | undefined {
-		if (!this.isLastKnown) return this.#served.value === undefined ? this.#error : undefined;
-		if (this.read() !== undefined) return undefined;
-		const { kind, staleMaxMs } = this.#context;
-		const name = kind.nameOf(this.query);
-		const ageMs = Math.round(this.ageMs);
-		const message = `the last known answer for ${JSON.stringify(name)} is ${ageMs} ms old, over the limit of ${staleMaxMs} ms`;
-		const details = { [kind.noun]: name, ageMs, staleMaxMs };
-		return new SpockError('UNAVAILABLE', message, { details, cause: this.#error });
+		if (!this.isLastKnown) return this.served.value === undefined ? this.#error : undefined;
+		return this.read() === undefined ? this.served.tooOldError(this.#error) : undefined;
 	}
 
 	/** Why a caller need not wait; undefined if a later answer may be in time for it. */
@@ -163,13 +139,13 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	}
 
 	status(): EntryStatus<V> {
-		const { value, revision } = this.#served;
+		const { value, revision } = this.served;
 		return {
 			value,
 			state: this.#questionState,
 			revision,
-			readers: this.observers.size,
-			ageMs: this.isLastKnown ? this.ageMs : 0,
+			readers: this.served.observers.size,
+			ageMs: this.isLastKnown ? this.served.ageMs : 0,
 			error: this.#error?.message ?? null,
 		};
 	}
@@ -178,13 +154,13 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	inspect(): EntryInspection<Q, V, S> {
 		return {
 			query: this.query,
-			value: this.#served.value,
+			value: this.served.value,
 			snapshot: this.readVerified(),
 			state: this.#questionState,
 			error: (this.refusal() ?? this.#error)?.message ?? null,
 			held: this.#hold.status(),
-			changedAt: this.#served.changedAt,
-			readers: this.observers.size,
+			changedAt: this.served.changedAt,
+			readers: this.served.observers.size,
 		};
 	}
 
@@ -198,17 +174,16 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	 * served. Anything else that is missing is held.
 	 */
 	expectGone(part: string): void {
-		const served = this.#served.value;
+		const served = this.served.value;
 		if (served === undefined) return;
 		this.#hold.expectGone(part);
-		const isHeld = this.#state === 'held' || this.#state === 'confirming';
-		if (isHeld && this.#hold.isExpected(served)) this.#handle('hold over', this.#context.kind.nothing);
+		if (this.#hold.isExpected(served)) this.#explained();
 	}
 
 	/** A caller has asked. */
 	used(): void {
 		this.usedAtMs = this.#context.clock.now();
-		this.#watch?.used?.();
+		this.#watch.used();
 	}
 
 	/** Ends the watch because it has no readers. */
@@ -220,7 +195,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	close(): void {
 		this.#error = new SpockError('CLOSED', 'the source of services was closed');
 		this.#handle('close');
-		this.observers.clear();
+		this.served.observers.clear();
 	}
 
 	get #questionState(): QuestionState {
@@ -228,70 +203,35 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		return this.#state === 'confirming' ? 'held' : this.#state;
 	}
 
-	#startWatch(): void {
-		const before = this.#watch;
-		this.#watchStartedAtMs = ageClockOf(this.#context.clock).now();
-		this.#watch = this.#context.kind.watch(this.query, {
-			answered: (value, meta = { ageMs: 0 }) => this.#answered(value, meta),
-			failed: (error) => this.#failed(error),
-			endIfUnread: () => this.#context.endIfUnread(this.query),
-		});
-		before?.stop();
-		// An observer that was notified before this returned may have ended the entry.
-		if (this.#state === 'evicted') this.#watch.stop();
-	}
-
 	/** Starts a new watch, which queries at once; the old one continues if that fails. */
 	#restartWatch(): void {
 		if (!this.isFresh) return;
-		try {
-			this.#startWatch();
-		} catch (reason) {
+		this.#watch.restart((error) => {
 			this.#verifier.done();
-			this.waiters.reject(SpockError.from(reason));
-		}
+			this.waiters.reject(error);
+		});
 	}
 
 	/** Starts a new watch to confirm what is not believed: the old watch would wait for a change. */
 	#confirmAnew(): void {
-		try {
-			this.#startWatch();
-		} catch (reason) {
-			this.#failed(SpockError.from(reason));
-		}
+		this.#watch.restart((error) => this.#failed(error));
 	}
 
-	/** As `#confirmAnew`, for an answer that is believed: only if it has readers. */
-	#askAgain(): void {
-		if (this.observers.size > 0 || this.isInUse) this.#restartWatch();
-	}
-
-	/** `noticedAtMs`: when the backend reported it, by the age clock. */
-	#answered(
-		value: V,
-		meta: AnswerMeta,
-		cameAtMs: number = this.#cameAtMs(),
-		noticedAtMs: number = ageClockOf(this.#context.clock).now(),
-	): void {
+	#answered(answer: DatedAnswer<V>): void {
+		const { value, isUnconfirmed, isEmptied: isBelieved, isLate } = answer;
 		// Compare an empty answer with that of an earlier process: the registry may have lost its data in between. One from the memory of
 		// another process may be older.
-		const isCompared = value.length === 0 || meta.isUnconfirmed === true;
-		if (isCompared && this.#kept.defer(() => this.#answered(value, meta, cameAtMs, noticedAtMs))) return;
+		if ((value.length === 0 || isUnconfirmed) && this.#kept.defer(() => this.#answered(answer))) return;
 		if (this.#state === 'evicted') return;
 		const { kind } = this.#context;
-		const isBelieved = meta.isEmptied === true;
 		if (!isBelieved && this.#hold.isDue(this.#kept.value ?? kind.nothing, value)) this.#restore();
-		// A backend may have counted that it waited, or part of it.
-		const vouchedAtMs = Math.min(cameAtMs, noticedAtMs - (meta.vouchedAgeMs ?? meta.ageMs));
-		if (this.#isOutdated(meta, vouchedAtMs)) return;
+		if (this.#isOutdated(answer)) return;
 		this.#isEmptied = value.length === 0 && (this.#isEmptied || isBelieved);
 		this.#outage.ended();
 		this.#error = undefined;
-		this.#answeredAtMs = Math.min(cameAtMs, noticedAtMs - meta.ageMs);
-		this.#vouchedAtMs = vouchedAtMs;
-		const hasWaited = noticedAtMs - cameAtMs >= STANDSTILL_MS;
-		const how = meta.isUnconfirmed || hasWaited ? 'late' : 'answered';
-		const served = this.#served.value;
+		this.#answer = answer;
+		const how = isLate ? 'late' : 'answered';
+		const served = this.served.value;
 		if (served !== undefined && kind.isSame(served, value)) {
 			// An unchanged list keeps its objects, for which readers memoise.
 			this.#handle(`${how}, same`, served);
@@ -309,27 +249,20 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		}
 	}
 
-	/** What a backend reports now was sent at this time of the age clock or later: not before it was asked for. */
-	#cameAtMs(): number {
-		const { clock, confirmsAfterStandstill } = this.#context;
-		const ages = ageClockOf(clock);
-		return confirmsAfterStandstill === true ? ages.now() : Math.max(ages.sentAtMs(), this.#watchStartedAtMs);
-	}
-
 	/** True for an answer from memory that is older than what is served, or was stored by an earlier process, which is then served. */
-	#isOutdated({ isUnconfirmed }: AnswerMeta, vouchedAtMs: number): boolean {
-		if (isUnconfirmed !== true) return false;
+	#isOutdated({ isUnconfirmed, vouchedAtMs }: DatedAnswer<V>): boolean {
+		if (!isUnconfirmed) return false;
 		const { clock } = this.#context;
 		const answerAgeMs = ageClockOf(clock).now() - vouchedAtMs;
 		const { verifiedAt } = this.#kept;
 		if (verifiedAt !== undefined && clock.wallNow() - verifiedAt < answerAgeMs) this.#restore();
-		return this.#state === 'stale' && this.ageMs < answerAgeMs;
+		return this.#state === 'stale' && this.served.ageMs < answerAgeMs;
 	}
 
 	#failed(error: SpockError): void {
 		if (this.#kept.defer(() => this.#failed(error)) || this.#state === 'evicted') return;
 		this.#error = error;
-		this.#outage.failed(error, (this.#served.value ?? this.#kept.value) !== undefined);
+		this.#outage.failed(error, (this.served.value ?? this.#kept.value) !== undefined);
 		if (!this.#restore()) this.#handle('failed');
 	}
 
@@ -339,33 +272,30 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		if (kept === undefined) return false;
 		const { clock, kind, onEvent } = this.#context;
 		const ageMs = storedAgeMs(kept.verifiedAt, clock.wallNow());
-		this.#served.verified(ageClockOf(clock).now() - ageMs);
+		this.served.verified(ageClockOf(clock).now() - ageMs);
 		onEvent({ type: 'state-restored', what: kind.nameOf(this.query), ageMs });
 		this.#handle('restored', kept.value);
 		return true;
 	}
 
-	/** `value` is to be served from now on. Default: the served one. */
-	#handle(event: CacheEntryEvent, value: V = this.#served.value ?? this.#context.kind.nothing): void {
+	/** `value` is served from now on. Default: the served one. */
+	#handle(event: CacheEntryEvent, value: V = this.served.value ?? this.#context.kind.nothing): void {
 		const { state, actions } = step(cacheEntryMachine, this.#state, event);
 		this.#state = state;
 		if (event !== 'hold over' && event !== 'hold due' && event !== 'restored') this.#verifier.done();
 		if (state !== 'cold') this.#kept.drop();
 		for (const action of actions) this.#act(action, event, value);
-		if (this.#state === 'fresh') this.#recheck.answered(this.#isDoubtful);
+		// A list that is maintained by hand is not doubted.
+		const isDoubtful = this.served.value?.length === 0 && !this.#context.kind.trustsEmpty(this.query);
+		if (this.#state === 'fresh') this.#recheck.answered(isDoubtful);
 		else this.#recheck.stop();
-	}
-
-	/** True if nothing is served, and the list is not maintained by hand. */
-	get #isDoubtful(): boolean {
-		return this.#served.value?.length === 0 && !this.#context.kind.trustsEmpty(this.query);
 	}
 
 	#act(action: CacheEntryAction, event: CacheEntryEvent, value: V): void {
 		switch (action) {
 			case 'verify':
-				this.#served.verified(this.#answeredAtMs, this.#vouchedAtMs);
-				if (event === 'answered, same') this.#served.keep();
+				if (this.#answer !== undefined) this.served.verified(this.#answer.answeredAtMs, this.#answer.vouchedAtMs);
+				if (event === 'answered, same') this.served.keep();
 				return;
 			case 'publish':
 				this.#publish(value);
@@ -374,7 +304,9 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 				this.waiters.settle();
 				return;
 			case 'report the failure':
-				this.#reportFailure();
+				if (this.#error === undefined) return;
+				this.waiters.failed(this.#error);
+				if (this.#state === 'cold') this.served.reportError(this.#error);
 				return;
 			case 'reject waiters':
 				if (this.#error !== undefined) this.waiters.reject(this.#error);
@@ -393,7 +325,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 				this.#hold.end(holdOutcome(event, value.length === 0));
 				return;
 			case 'stop the watch':
-				this.#watch?.stop();
+				this.#watch.stop();
 				return;
 		}
 	}
@@ -403,20 +335,13 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		if (this.#state !== 'fresh' && this.#state !== 'held' && this.#state !== 'stale') return;
 		const isEmpty = value.length === 0;
 		// It was held back here, or there was a reason not to.
-		this.#isEmptied ||= emptyHoldMs > 0 && (this.#served.value ?? kind.nothing).length > 0;
+		this.#isEmptied ||= emptyHoldMs > 0 && (this.served.value ?? kind.nothing).length > 0;
 		this.#isEmptied &&= isEmpty;
-		this.#served.publish(value, this.#state, this.#isEmptied);
+		this.served.publish(value, this.#state, this.#isEmptied);
 	}
 
 	/** The empty answer has an explanation other than a registry that lost its data. */
 	#explained(): void {
 		if (this.#state === 'held' || this.#state === 'confirming') this.#handle('hold over', this.#context.kind.nothing);
-	}
-
-	#reportFailure(): void {
-		const error = this.#error;
-		if (error === undefined) return;
-		this.waiters.failed(error);
-		if (this.#state === 'cold') this.#served.tellError(error);
 	}
 }

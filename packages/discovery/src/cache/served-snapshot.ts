@@ -1,4 +1,4 @@
-import type { SnapshotObserver, SnapshotState, SpockError } from '@spock/protocol';
+import { type SnapshotObserver, type SnapshotState, SpockError } from '@spock/protocol';
 import { ageClockOf, type Clock, callOut } from '@spock/protocol/internal';
 
 import type { DiscoveryListener } from '../foundation/discovery-event.ts';
@@ -43,6 +43,11 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 	/** The served value; undefined before the first. */
 	get value(): V | undefined {
 		return this.#served?.value;
+	}
+
+	/** True while there is nothing to serve, or an empty list, as for a misspelt or made-up name. */
+	get isEmpty(): boolean {
+		return (this.value?.length ?? 0) === 0;
 	}
 
 	/** 0 before the first. */
@@ -94,6 +99,15 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 		return snapshot && Object.freeze({ ...snapshot, verifiedAt: this.#verifiedAt() });
 	}
 
+	/** UNAVAILABLE, because the last known value is older than the limit. */
+	tooOldError(cause: SpockError | undefined): SpockError {
+		const { kind, staleMaxMs } = this.#context;
+		const name = kind.nameOf(this.#query);
+		const ageMs = Math.round(this.ageMs);
+		const message = `the last known answer for ${JSON.stringify(name)} is ${ageMs} ms old, over the limit of ${staleMaxMs} ms`;
+		return new SpockError('UNAVAILABLE', message, { details: { [kind.noun]: name, ageMs, staleMaxMs }, cause });
+	}
+
 	/** Serves this value from now on, and notifies the observers. `isEmptied`: see `SnapshotState.emptied`. */
 	publish(value: V, standing: Standing, isEmptied: boolean): void {
 		const { clock, kind, onEvent, nextRevision } = this.#context;
@@ -121,7 +135,7 @@ export class ServedSnapshot<Q, V extends readonly unknown[], S extends SnapshotS
 	}
 
 	/** Reports an error while nothing can be served. */
-	tellError(error: SpockError): void {
+	reportError(error: SpockError): void {
 		this.#notify((observer) => observer.error?.(error));
 	}
 

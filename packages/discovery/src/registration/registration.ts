@@ -12,12 +12,8 @@ import type {
 import { OwnedDefinition } from './owned-definition.ts';
 import { type RegistrationHolder, RegistrationHolders } from './registration-holders.ts';
 import { type RegistrationAction, type RegistrationEvent, registrationMachine } from './registration-machine.ts';
-import { RegistrationSync } from './registration-sync.ts';
-import { RegistrationWaiters } from './registration-waiters.ts';
-import { isSameHealth, LOST_HEALTH, RegistryEntry, replyOf } from './registry-entry.ts';
-
-/** An instance is renewed this often within its time to live, so that two renewals may be lost. */
-const REFRESHES_PER_TTL = 3;
+import { RegistrationWriter, type WriteOutcome } from './registration-writer.ts';
+import { isSameHealth, LOST_HEALTH, replyOf } from './registry-entry.ts';
 
 /** What a registration shares with the others. */
 export interface RegistrationContext {
@@ -46,18 +42,12 @@ export class Registration {
 	readonly holders: RegistrationHolders = new RegistrationHolders();
 	readonly definition: OwnedDefinition;
 	readonly #context: RegistrationContext;
-	readonly #sync: RegistrationSync;
-	readonly #waiters = new RegistrationWaiters();
-	readonly #entry: RegistryEntry;
+	readonly #writer: RegistrationWriter;
 	#phase: RegistrationPhase = 'new';
 	/** The combined report of the holders; without a holder, the last report. */
 	#health: InstanceHealth;
 	#error: SpockError | undefined;
 	#timer: TimerHandle | undefined;
-	/** Incremented with every change of the wanted state; waiting calls wait for the write of their version. */
-	#version = 0;
-	/** The write in flight, or the last one. */
-	#written = { version: 0, isRemoval: false };
 	#notified = '';
 	/** The last time that the last holder left it, or that it was found. */
 	#unheldSinceMs: number;
@@ -70,7 +60,6 @@ export class Registration {
 		this.#context = context;
 		const { clock, random, registrar, terms } = context;
 		this.#unheldSinceMs = clock.now();
-		this.#entry = new RegistryEntry(registrar, terms);
 		this.definition = new OwnedDefinition({
 			definition,
 			holders: this.holders,
@@ -78,12 +67,17 @@ export class Registration {
 			graceMs: context.reconnectGraceMs,
 			evictOthers: (owner) => this.#evictOthers(owner),
 		});
-		this.#sync = new RegistrationSync({
-			clock,
-			...(random && { random }),
-			refreshMs: Math.max(1, Math.floor(terms.ttlMs / REFRESHES_PER_TTL)),
-			write: () => this.#write(),
-			settled: (error) => this.#settled(error),
+		this.#writer = new RegistrationWriter({
+			...{ id: definition.id, registrar, terms, clock, random },
+			known: () => context.known(),
+			wanted: () => (this.#phase === 'leaving' ? 'removal' : this.#phase === 'gone' ? 'nothing' : 'instance'),
+			content: () => this.#content(),
+			reply: () => this.reply(),
+			ended: (error) => {
+				this.#error = error;
+			},
+			settled: (outcome) => this.#settled(outcome),
+			moved: (from) => context.moved(this, from),
 		});
 	}
 
@@ -97,7 +91,7 @@ export class Registration {
 
 	/** Its name in snapshots, as far as the registry has returned it. */
 	get instance(): string | null {
-		return this.#entry.instance;
+		return this.#writer.instance;
 	}
 
 	/** Since when no client holds it, as for an instance that outlives its client; undefined while one does. */
@@ -130,19 +124,20 @@ export class Registration {
 		const gaveUp = this.holders.add(holder, health, () => this.abandon(holder));
 		this.#health = this.holders.health() ?? health;
 		const isSame = known === this.definition.value && isSameHealth(before, this.#health);
-		if (isSame && this.#phase === 'held' && this.#isSettled) return { written: Promise.resolve(this.reply()), gaveUp };
-		this.#version++;
+		if (isSame && this.#phase === 'held' && this.#writer.isSettled)
+			return { written: Promise.resolve(this.reply()), gaveUp };
+		this.#writer.change();
 		this.#handle('claimed');
 		// A call that waits for its end is overtaken by this claim.
-		this.#waiters.removed();
-		return { written: this.#waiters.waitForWrite(this.#version), gaveUp };
+		this.#writer.endRemovals();
+		return { written: this.#writer.waitForWrite(), gaveUp };
 	}
 
 	/** Found at the registry, from before a restart. */
 	found({ instance }: OwnedInstance): void {
 		const isKept = this.definition.value.bind === 'sidecar';
 		this.definition.found();
-		this.#entry.found(instance, isKept ? this.definition.value : undefined);
+		this.#writer.found(instance, isKept ? this.definition.value : undefined);
 		this.#handle(isKept ? 'found, kept by the sidecar' : 'found');
 	}
 
@@ -154,13 +149,13 @@ export class Registration {
 		// A client that is back and has not registered again is no holder yet: until then the reports of the others count.
 		this.#health = (isHolder || this.holders.size > 0 ? this.holders.health() : undefined) ?? health;
 		// In the other phases something else is written: store this for when the app is back.
-		if (this.#phase !== 'held' || (isSameHealth(before, this.#health) && this.#isSettled))
+		if (this.#phase !== 'held' || (isSameHealth(before, this.#health) && this.#writer.isSettled))
 			return Promise.resolve(this.reply());
-		this.#version++;
-		this.#sync.want(false);
+		this.#writer.change();
+		this.#writer.want(false);
 		// The registry is unreachable: the next retry writes it, and the caller need not wait.
-		if (this.#sync.state === 'backing off') return Promise.resolve(this.reply());
-		return this.#waiters.waitForWrite(this.#version);
+		if (this.#writer.isBackingOff) return Promise.resolve(this.reply());
+		return this.#writer.waitForWrite();
 	}
 
 	/** This holder is silent, for this reason; undefined: it is heard again. */
@@ -184,8 +179,8 @@ export class Registration {
 				return Promise.resolve();
 			}
 		}
-		this.#version++;
-		const removed = this.#waiters.waitForRemoval(signal);
+		this.#writer.change();
+		const removed = this.#writer.waitForRemoval(signal);
 		this.#handle('withdrawn');
 		// The holders were notified, and no longer count.
 		this.holders.clear();
@@ -206,27 +201,27 @@ export class Registration {
 		this.#unheldSinceMs = this.#context.clock.now();
 		this.#health = said;
 		if (this.definition.value.bind === 'sidecar') return;
-		this.#version++;
+		this.#writer.change();
 		this.#handle('abandoned');
 	}
 
 	/** The registry has it of another app: ends without a write, and rejects the waiting calls with the reason. */
 	yield(error: SpockError): void {
 		this.#error = error;
-		this.#waiters.refused(error);
+		this.#writer.refuse(error);
 		this.#handle("another app's");
 	}
 
 	/** Stops at once, without another write. Waiting calls reject with CLOSED. */
 	close(): void {
 		this.#context.clock.clearTimeout(this.#timer);
-		this.#sync.stop();
-		this.#waiters.refused(new SpockError('CLOSED', 'the registrations were closed'));
+		this.#writer.stop();
+		this.#writer.refuse(new SpockError('CLOSED', 'the registrations were closed'));
 	}
 
 	/** Writes it again at once: where it is registered has failed. */
 	rewrite(): void {
-		if (this.#phase === 'held' || this.#phase === 'grace' || this.#phase === 'leaving') this.#sync.want(true);
+		if (this.#phase === 'held' || this.#phase === 'grace' || this.#phase === 'leaving') this.#writer.want(true);
 	}
 
 	/** The state, as sent to apps. */
@@ -234,8 +229,8 @@ export class Registration {
 		return replyOf({
 			definition: this.definition.value,
 			phase: this.#phase,
-			instance: this.#entry.instance,
-			isKnown: this.#entry.isKnown,
+			instance: this.#writer.instance,
+			isKnown: this.#writer.isKnown,
 			error: this.#error,
 			isDraining: this.#context.isDraining(),
 		});
@@ -256,10 +251,6 @@ export class Registration {
 		return { ...this.reply(), phase, holders: this.holders.size, ...said };
 	}
 
-	get #isSettled(): boolean {
-		return this.#sync.state === 'in step' && this.#entry.isKnown;
-	}
-
 	#evictOthers(owner: RegistrationHolder): void {
 		this.holders.deleteClient(owner);
 		const error = 'the client that registered this id is back';
@@ -273,8 +264,8 @@ export class Registration {
 		if (health === undefined || isSameHealth(this.#health, health)) return;
 		this.#health = health;
 		if (this.#phase !== 'held') return;
-		this.#version++;
-		this.#sync.want(false);
+		this.#writer.change();
+		this.#writer.want(false);
 	}
 
 	#handle(event: RegistrationEvent): void {
@@ -298,17 +289,17 @@ export class Registration {
 				clock.clearTimeout(this.#timer);
 				return;
 			case 'write':
-				this.#sync.want(false);
+				this.#writer.want(false);
 				return;
 			case 'write now':
-				this.#sync.want(true);
+				this.#writer.want(true);
 				return;
 			case 'notify':
 				this.#notify();
 				return;
 			case 'forget':
-				this.#sync.stop();
-				this.#waiters.removed();
+				this.#writer.stop();
+				this.#writer.endRemovals();
 				this.#context.forget(this);
 				return;
 		}
@@ -319,45 +310,18 @@ export class Registration {
 		this.#timer.unref?.();
 	}
 
-	#write(): Promise<void> {
-		const isRemoval = this.#phase === 'leaving';
-		this.#written = { version: this.#version, isRemoval };
-		const known = this.#entry.wasKnown ? undefined : this.#context.known();
-		if (known === undefined) return this.#writeEntry(isRemoval);
-		// It may be another app's, as was found meanwhile.
-		return known.then(() => (this.#phase === 'gone' ? undefined : this.#writeEntry(isRemoval)));
-	}
-
-	async #writeEntry(isRemoval: boolean): Promise<void> {
-		if (isRemoval) return this.#entry.remove(this.id);
+	#content(): { readonly definition: InstanceDefinition; readonly health: InstanceHealth } {
 		this.definition.inherit();
-		const from = this.instance;
-		await this.#entry.write(this.definition.value, this.#phase === 'grace' ? LOST_HEALTH : this.#health);
-		if (from !== null && this.instance !== null && from !== this.instance) this.#context.moved(this, from);
+		return { definition: this.definition.value, health: this.#phase === 'grace' ? LOST_HEALTH : this.#health };
 	}
 
-	#settled(error: SpockError | undefined): void {
-		this.#error = error;
-		if (error === undefined) {
-			this.#waiters.written(this.#written.version, this.reply());
-			if (this.#written.isRemoval) this.#handle('removed');
-		} else if (error.code === 'NO_SUCH_SERVICE') {
-			// It is registered again at once: calls that wait for this write wait for that one.
-			this.#entry.lose();
+	#settled(outcome: WriteOutcome): void {
+		if (outcome === 'lost') {
 			this.#changed();
 			return;
-		} else {
-			if (!error.retryable && !this.#entry.wasKnown) this.#refuse(error);
-			else this.#waiters.failed(this.reply());
-			if (!error.retryable) this.#waiters.refusedRemoval(error);
 		}
+		if (outcome === 'removed' || outcome === 'refused') this.#handle(outcome);
 		if (this.#phase !== 'gone') this.#notify();
-	}
-
-	/** The registry refused the first write for good: ends, and rejects the waiting calls with the reason. */
-	#refuse(error: SpockError): void {
-		this.#waiters.refused(error);
-		this.#handle('refused');
 	}
 
 	#notify(): void {

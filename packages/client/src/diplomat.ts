@@ -1,24 +1,23 @@
 import type { CallOutcome } from '@spock/balancer';
-import {
-	type CallOptions,
-	type ExplainReply,
-	type FuncData,
-	type FuncName,
-	type FuncReply,
-	type KeyPrefixSnapshot,
-	type KeyQuery,
-	type KeySnapshot,
-	type KeySource,
-	type KeyValueSnapshot,
-	type ReadOptions,
-	type RegisterServiceData,
-	type ServiceAddress,
-	type ServiceList,
-	type ServiceSnapshot,
-	type ServiceSource,
-	type SnapshotObserver,
-	type SourceWatch,
-	SpockError,
+import type {
+	CallOptions,
+	ExplainReply,
+	FuncData,
+	FuncName,
+	FuncReply,
+	KeyPrefixSnapshot,
+	KeyQuery,
+	KeySnapshot,
+	KeySource,
+	KeyValueSnapshot,
+	ReadOptions,
+	RegisterServiceData,
+	ServiceAddress,
+	ServiceList,
+	ServiceSnapshot,
+	ServiceSource,
+	SnapshotObserver,
+	SourceWatch,
 } from '@spock/protocol';
 import { inNeutralContext, showAs, signalOption } from '@spock/protocol/internal';
 
@@ -27,7 +26,7 @@ import { ClientLife } from './client-life.ts';
 import type { Config } from './config/config.ts';
 import { type ConfigOptions, openConfig, type PrefixConfigOptions } from './config/open-config.ts';
 import { EXTEND, type Extension, type ExtensionHost } from './connection/extension.ts';
-import { closedError } from './foundation/errors.ts';
+import { closedError, directModeError, noKeysError } from './foundation/errors.ts';
 import type { ResolvedOptions } from './foundation/options.ts';
 import { guardObserver, type Scope, watchIterator } from './foundation/scope.ts';
 import type { Closed, DiplomatStatus } from './foundation/status.ts';
@@ -272,7 +271,7 @@ export class Diplomat implements AsyncDisposable {
 	}
 
 	/**
-	 * For every instance of a service whether it gets work and why, its checks, and when it last changed; how the source
+	 * For every instance of a service whether it receives calls and why, its checks, and when it last changed; how the source
 	 * stands with the service, and which clients of the sidecar watch it.
 	 */
 	explain(service: ServiceOrQuery, options: CallOptions = {}): Promise<ExplainReply> {
@@ -281,12 +280,7 @@ export class Diplomat implements AsyncDisposable {
 
 	/** Pings the sidecar; resolves with the round trip in milliseconds, 0 in direct mode. */
 	ping(options: CallOptions = {}): Promise<number> {
-		return this.#whileOpen(options, async () => {
-			if (this.#sidecar === undefined) return 0;
-			const startedMs = this.#options.clock.now();
-			await this.#sidecar.call('ping', null, PLAIN, options);
-			return this.#options.clock.now() - startedMs;
-		});
+		return this.#whileOpen(options, async () => this.#sidecar?.ping(options) ?? 0);
 	}
 
 	/**
@@ -295,18 +289,15 @@ export class Diplomat implements AsyncDisposable {
 	 */
 	request<F extends FuncName>(func: F, data: FuncData<F>, options: CallOptions = {}): Promise<FuncReply<F>> {
 		checkCallOptions(options);
-		if (this.#sidecar === undefined) {
-			const message = `${func}: not available in direct mode, which has no sidecar`;
-			return Promise.reject(new SpockError('UNKNOWN_FUNC', message, { details: { func } }));
-		}
+		if (this.#sidecar === undefined) return Promise.reject(directModeError(func));
 		return this.#sidecar.call(func, data, REQUEST_TRAITS[func] ?? PLAIN, options);
 	}
 
 	/** What this client knows of itself. No I/O. */
 	status(): DiplomatStatus {
 		const { address, ejectedPercentMax } = this.#options;
-		const zone = this.#planner.zone() ?? null;
-		return this.#life.status(address, { zone, ejected: this.#records.ejected(), ejectedPercentMax });
+		const facts = { zone: this.#planner.zone() ?? null, ejected: this.#records.ejected(), ejectedPercentMax };
+		return this.#life.status(address, facts);
 	}
 
 	/**
@@ -318,9 +309,8 @@ export class Diplomat implements AsyncDisposable {
 		// Without a connection, a registration that waits for one is rejected like every other call.
 		const isReachable = this.#sidecar === undefined || this.#sidecar.connection.state === 'ready';
 		// With nothing to deregister it refuses new calls within this tick.
-		if (count > 0 || (isRegistering && isReachable)) {
-			await this.#registrations.drain(sourceOptions({}, this.#options));
-		}
+		const isRegistered = count > 0 || (isRegistering && isReachable);
+		if (isRegistered) await this.#registrations.drain(sourceOptions({}, this.#options));
 		await this.#life.drain();
 	}
 
@@ -336,9 +326,8 @@ export class Diplomat implements AsyncDisposable {
 
 	/** Throws UNKNOWN_FUNC for a source without keys. */
 	get #keys(): KeySource {
-		const { keys, name } = this.#source;
-		if (keys !== undefined) return keys;
-		throw new SpockError('UNKNOWN_FUNC', `the source ${name} does not support keys`, { details: { source: name } });
+		if (this.#source.keys === undefined) throw noKeysError(this.#source.name);
+		return this.#source.keys;
 	}
 
 	/**

@@ -2,7 +2,7 @@ import { FrameDecoder, readSidecarMessage } from '@spock/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { readReply, UNREADABLE } from './request-channel.ts';
+import { readReply, UNREADABLE } from './read-reply.ts';
 
 /** What the fast path makes of a frame, or undefined where it leaves the frame to the exact reader. */
 function readFast(frame: string): unknown {

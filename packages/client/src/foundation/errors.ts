@@ -7,6 +7,17 @@ export function closedError(): SpockError {
 	return new SpockError('CLOSED', 'the client was closed or is draining');
 }
 
+/** UNKNOWN_FUNC: there is no sidecar to call. */
+export function directModeError(func: string): SpockError {
+	const message = `${func}: not available in direct mode, which has no sidecar`;
+	return new SpockError('UNKNOWN_FUNC', message, { details: { func } });
+}
+
+/** UNKNOWN_FUNC: the source of this name serves services alone. */
+export function noKeysError(source: string): SpockError {
+	return new SpockError('UNKNOWN_FUNC', `the source ${source} does not support keys`, { details: { source } });
+}
+
 /** OVERLOADED: a limit is reached, which message and details name with its value. Also publishes it. */
 export function overloadedError(func: string, limit: string, value: number): SpockError {
 	if (limitChannel.hasSubscribers) limitChannel.publish({ func, limit, value });

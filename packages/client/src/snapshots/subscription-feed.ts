@@ -1,24 +1,17 @@
 import {
-	entriesOf,
-	isStale,
-	type KeyQuery,
-	type KeySnapshot,
 	type ReadOptions,
-	type ServiceQuery,
-	type ServiceSnapshot,
 	type SnapshotObserver,
 	type SourceWatch,
 	SpockError,
 	type WatchedSource,
 } from '@spock/protocol';
 import { type AgeClock, ageClockOf } from '@spock/protocol/internal';
-import { formatAddress } from '@spock/protocol/node';
 import { BACKGROUND, type CallTraits } from '../calls/outgoing-call.ts';
 import { RefusedSubscriptions } from '../connection/retry-schedule.ts';
 import type { Session } from '../connection/session.ts';
-import { snapshotChannel } from '../foundation/diagnostics.ts';
 import { overloadedError } from '../foundation/errors.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
+import { ReceivedSnapshots } from './received-snapshots.ts';
 import { SnapshotReader } from './snapshot-reader.ts';
 import { type SnapshotFeed, SnapshotStore } from './snapshot-store.ts';
 import type { PublishedSnapshot, StoredSnapshot } from './stored-snapshot.ts';
@@ -38,6 +31,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 	readonly #options: ResolvedOptions;
 	readonly #ages: AgeClock;
 	readonly #standIn: StandIn<Q, S> | undefined;
+	readonly #received: ReceivedSnapshots<Q, S>;
 	readonly #subscriptions = new Map<StoredSnapshot<Q, S>, Subscription<Q, S>>();
 	readonly #refused: RefusedSubscriptions<Subscription<Q, S>>;
 	/** Subscriptions with an unreadable push, which are repeated with a back-off of their own. */
@@ -54,6 +48,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		this.#options = options;
 		this.#ages = ageClockOf(options.clock);
 		this.#standIn = standIn;
+		this.#received = new ReceivedSnapshots(options, standIn);
 		this.store = new SnapshotStore(kind, this, options);
 		this.reader = new SnapshotReader(kind, port, options, this, standIn);
 		const again = (subscription: Subscription<Q, S>): void => this.#subscribe(subscription, kind.subscribedAgain);
@@ -158,7 +153,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		this.#forgetFailures();
 		for (const subscription of this.#all()) {
 			subscription.session = undefined;
-			this.#markStale(subscription, verifiedAtMs);
+			this.#received.markStale(subscription, verifiedAtMs);
 		}
 	}
 
@@ -172,10 +167,10 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		for (const subscription of this.#all()) {
 			if (subscription.session !== session) continue;
 			subscription.isWaited = true;
-			this.#markStale(subscription, sinceMs);
+			this.#received.markStale(subscription, sinceMs);
 		}
 		session.afterRoundTrip(() => {
-			if (session === this.#session) for (const subscription of this.#all()) this.#confirm(subscription);
+			if (session === this.#session) for (const subscription of this.#all()) this.#received.confirm(subscription);
 		});
 	}
 
@@ -196,7 +191,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 			this.#unread.delete(subscription);
 			this.#unread.accepted();
 		}
-		this.#accept(subscription, snapshot, session);
+		this.#received.accept(subscription, snapshot, session);
 	}
 
 	/** Rejects waiting calls with CLOSED and notifies no observer any more; idempotent. */
@@ -231,16 +226,6 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		return undefined;
 	}
 
-	/** The sidecar has answered since this process stood still: what it sent last is true. */
-	#confirm(subscription: Subscription<Q, S>): void {
-		const { stored, base, isWaited } = subscription;
-		subscription.isWaited = false;
-		const { current } = stored;
-		if (!isWaited || base === undefined || isStale(base) || current === undefined || !isStale(current)) return;
-		const own = subscription.session?.inOwnTime(base) ?? base;
-		this.#put(stored, own, this.#ages.now());
-	}
-
 	/** The subscriptions that an unreadable push may be about: all, if its query cannot be read either. */
 	#concernedBy(data: unknown): readonly Subscription<Q, S>[] {
 		let query: Q;
@@ -259,7 +244,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		subscription.base = undefined;
 		this.#doubted.add(subscription);
 		this.#unread.add(subscription, error);
-		this.#markStale(subscription, this.#ages.now());
+		this.#received.markStale(subscription, this.#ages.now());
 	}
 
 	#forgetFailures(): void {
@@ -297,7 +282,7 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 	#subscribed(subscription: Subscription<Q, S>, session: Session, snapshot: S): void {
 		if (subscription.session !== session) return;
 		this.#refused.accepted();
-		this.#accept(subscription, snapshot, session);
+		this.#received.accept(subscription, snapshot, session);
 		if (subscription.missedRevision <= snapshot.revision) return;
 		this.#doubt(subscription, session, new SpockError('PROTOCOL', 'a push came before the answer that it builds on'));
 	}
@@ -307,70 +292,10 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 		if (subscription.session !== session || this.#session !== session) return;
 		if (error.code === 'DISCONNECTED' || error.code === 'CLOSED') return;
 		subscription.session = undefined;
-		this.#markStale(subscription, this.#ages.now());
+		this.#received.markStale(subscription, this.#ages.now());
 		// The stand-in may still answer what the sidecar refuses: observers stay.
 		if (this.#standIn?.feeds(subscription.stored) === true) subscription.stored.refuse(error);
 		else subscription.stored.fail(error);
 		this.#refused.add(subscription, error);
-	}
-
-	/** Stores a snapshot unless it is older. An equal revision is stored only if it changes whether the snapshot is live, or an older one. */
-	#accept(subscription: Subscription<Q, S>, sent: S, session: Session): void {
-		const { stored } = subscription;
-		const instance = instanceOf(session);
-		const snapshot = session.inOwnTime(sent);
-		const known = stored.current;
-		subscription.base = snapshot;
-		if (known !== undefined && instance === subscription.instance) {
-			if (snapshot.revision < known.revision) return;
-			const { revision, source, oversize } = snapshot;
-			if (revision === known.revision && source === known.source && oversize === known.oversize) {
-				// The same content: one copy of it is enough.
-				subscription.base = known;
-				return;
-			}
-		}
-		this.#standIn?.stop(stored);
-		if (known !== undefined && this.#isOutdated(subscription, snapshot, instance)) {
-			// Observers are notified: the sidecar that does not confirm it may be another one.
-			const knownAgeMs = stored.isStale ? stored.ageMs : 0;
-			this.#put(stored, { ...known, source: 'last-known-good' }, this.#ages.now() - knownAgeMs);
-			return;
-		}
-		subscription.instance = instance;
-		this.#put(stored, snapshot, this.#ages.now() - this.#ages.ageOfRead(snapshot));
-		if (subscription.isWaited) this.#markStale(subscription, this.#ages.sentAtMs());
-	}
-
-	/** True for what another process remembers, if what is known is newer: a sidecar that was restarted may know less than its clients. */
-	#isOutdated({ stored, instance }: Subscription<Q, S>, snapshot: S, newest: string | null): boolean {
-		if (newest === instance || snapshot.source !== 'last-known-good') return false;
-		return snapshot.ageMs > (stored.isStale ? stored.ageMs : 0);
-	}
-
-	/** Marks a live snapshot as last known, verified at this time. */
-	#markStale({ stored, instance }: Subscription<Q, S>, verifiedAtMs: number): void {
-		const { current } = stored;
-		if (current === undefined || instance === undefined || isStale(current)) return;
-		this.#put(stored, { ...current, source: 'last-known-good' }, verifiedAtMs);
-	}
-
-	#put(stored: StoredSnapshot<Q, S>, snapshot: S, verifiedAtMs: number): void {
-		if (snapshotChannel.hasSubscribers) {
-			const { revision, source, verifiedAt } = snapshot;
-			// Only these two kinds exist.
-			const known = snapshot as unknown as ServiceSnapshot | KeySnapshot;
-			snapshotChannel.publish({
-				address: formatAddress(this.#options.address),
-				query: stored.query as ServiceQuery | KeyQuery,
-				revision,
-				source,
-				previousSource: stored.current?.source,
-				ageMs: isStale(snapshot) ? Math.round(this.#ages.now() - verifiedAtMs) : snapshot.ageMs,
-				verifiedAt,
-				count: 'instances' in known ? known.instances.length : entriesOf(known).length,
-			});
-		}
-		stored.put(snapshot, verifiedAtMs);
 	}
 }

@@ -17,7 +17,7 @@ import {
 	type SourceWatch,
 	SpockError,
 } from '@spock/protocol';
-import { type CallTraits, timeLeft } from '../calls/outgoing-call.ts';
+import { type CallTraits, PLAIN, timeLeft } from '../calls/outgoing-call.ts';
 import type { Extension, ExtensionHost } from '../connection/extension.ts';
 import type { Session } from '../connection/session.ts';
 import { type ConnectionListener, SidecarConnection } from '../connection/sidecar-connection.ts';
@@ -146,6 +146,14 @@ export class RemoteSource implements ServiceSource, ConnectionListener {
 		const tail = encodeRequestTail(func, encodePayload(data), timeoutMs);
 		const request = { func, tail, traits, timeoutMs: timeoutMs ?? this.#options.timeoutMs, signal };
 		return this.connection.call(request) as Promise<FuncReply<F>>;
+	}
+
+	/** Resolves with the round trip, in milliseconds; the options are checked already. */
+	async ping(options: CallOptions): Promise<number> {
+		const { clock } = this.#options;
+		const startedMs = clock.now();
+		await this.call('ping', null, PLAIN, options);
+		return clock.now() - startedMs;
 	}
 
 	#each(end: (extension: Extension) => Promise<void>): Promise<PromiseSettledResult<void>[]> {

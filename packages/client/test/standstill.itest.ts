@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-import { connect, type Diplomat, type ServiceAddress } from '@spock/client';
+import { connect, type Diplomat, type DiplomatOptions, type ServiceAddress } from '@spock/client';
 import {
 	type FakeConsul,
 	type RunningProcess,
@@ -16,10 +16,26 @@ const query = { service: 'barista' };
 /** Longer than a process may stand still unnoticed, and shorter than its peers wait for it. */
 const PAUSE_MS = 3500;
 
-/** When the registry had the address of this port; it is told apart by that. */
+/** When the registry had the address of this port, by which answers differ. */
 async function put(consul: FakeConsul, port: number): Promise<number> {
 	consul.set('barista', [{ id: 'a', port }]);
 	return Date.now();
+}
+
+/** A sidecar of a Consul that knows one address, and a client that has it. */
+async function openSite(options: DiplomatOptions = {}) {
+	const place = await tempSocket();
+	const consul = await startFakeConsul();
+	await put(consul, 1);
+	const sidecar = await startSidecar(place.path, ['--backend', 'consul', '--consul', consul.url]);
+	const diplomat = await connect({ ...options, path: place.path });
+	await diplomat.getService(query);
+	return {
+		...{ place, consul, sidecar, diplomat },
+		[Symbol.asyncDispose]: async () => {
+			for (const one of [diplomat, sidecar, consul, place]) await one[Symbol.asyncDispose]();
+		},
+	};
 }
 
 /** Stops a process, does something, and lets it go on after a while. */
@@ -34,7 +50,7 @@ async function paused({ pid }: RunningProcess, meanwhile: (stoppedAt: number) =>
 	}
 }
 
-/** Looks up until an answer is as wanted; every answer that was outdated since then must say so. */
+/** Looks up until an answer is as wanted; `check` judges every answer. */
 async function answers(
 	diplomat: Diplomat,
 	isLast: (answer: ServiceAddress) => boolean,
@@ -48,12 +64,8 @@ async function answers(
 }
 
 it('a sidecar that hangs and is killed was live until its last byte', async () => {
-	await using place = await tempSocket();
-	await using consul = await startFakeConsul();
-	await put(consul, 1);
-	await using sidecar = await startSidecar(place.path, ['--backend', 'consul', '--consul', consul.url]);
-	await using diplomat = await connect({ path: place.path });
-	await diplomat.getService(query);
+	await using site = await openSite();
+	const { sidecar, diplomat } = site;
 	process.kill(sidecar.pid, 'SIGSTOP');
 	const stoppedAt = Date.now();
 	await waitFor('the pause', () => Date.now() - stoppedAt >= PAUSE_MS);
@@ -68,13 +80,9 @@ it('a sidecar that hangs and is killed was live until its last byte', async () =
 }, 60_000);
 
 it('a sidecar that is found silent was live until its last byte, and not until a look at it', async () => {
-	await using place = await tempSocket();
-	await using consul = await startFakeConsul();
-	await put(consul, 1);
-	await using sidecar = await startSidecar(place.path, ['--backend', 'consul', '--consul', consul.url]);
-	await using diplomat = await connect({ path: place.path, heartbeatMs: 1500 });
-	await diplomat.getService(query);
-	const { pid } = sidecar;
+	await using site = await openSite({ heartbeatMs: 1500 });
+	const { diplomat } = site;
+	const { pid } = site.sidecar;
 	process.kill(pid, 'SIGSTOP');
 	const stoppedAt = Date.now();
 	try {
@@ -88,12 +96,8 @@ it('a sidecar that is found silent was live until its last byte, and not until a
 }, 60_000);
 
 it('what a paused sidecar is answered by Consul is as old as the pause, and no answer to maxAgeMs, when Consul is gone', async () => {
-	await using place = await tempSocket();
-	await using consul = await startFakeConsul();
-	await put(consul, 1);
-	await using sidecar = await startSidecar(place.path, ['--backend', 'consul', '--consul', consul.url]);
-	await using diplomat = await connect({ path: place.path });
-	await diplomat.getService(query);
+	await using site = await openSite();
+	const { consul, sidecar, diplomat } = site;
 	await waitFor('the query that is held', () => consul.blocked === 1);
 	let outdatedAt = 0;
 	await paused(sidecar, async () => {
@@ -117,22 +121,16 @@ it('what a paused sidecar is answered by Consul is as old as the pause, and no a
 }, 60_000);
 
 it('what is pushed to a paused pod as last known is as old as that and the pause, for the app too', async () => {
-	await using shared = await tempSocket();
+	await using node = await openSite();
 	await using place = await tempSocket();
-	await using consul = await startFakeConsul();
-	await put(consul, 1);
-	await using node = await startSidecar(shared.path, ['--backend', 'consul', '--consul', consul.url]);
-	await using pod = await startSidecar(place.path, ['--upstream', `unix:${shared.path}`]);
-	await using ofNode = await connect({ path: shared.path });
+	await using pod = await startSidecar(place.path, ['--upstream', `unix:${node.place.path}`]);
 	await using diplomat = await connect({ path: place.path });
 	await diplomat.getService(query);
-	await ofNode.getService(query);
-	expect(node.pid).toBeGreaterThan(0);
 	let outdatedAt = 0;
 	await paused(pod, async () => {
-		await consul.stop();
+		await node.consul.stop();
 		outdatedAt = Date.now();
-		await waitFor('the loss at the node', async () => (await ofNode.getService(query)).stale === true);
+		await waitFor('the loss at the node', async () => (await node.diplomat.getService(query)).stale === true);
 	});
 	let count = 0;
 	await answers(
@@ -145,12 +143,8 @@ it('what is pushed to a paused pod as last known is as old as that and the pause
 }, 60_000);
 
 it('what is pushed to a paused app as last known is as old as that and the pause', async () => {
-	await using place = await tempSocket();
-	await using consul = await startFakeConsul();
-	await put(consul, 1);
-	await using sidecar = await startSidecar(place.path, ['--backend', 'consul', '--consul', consul.url]);
-	await using beside = await connect({ path: place.path });
-	await beside.getService(query);
+	await using site = await openSite();
+	const { place, consul, diplomat: beside } = site;
 	const program = fileURLToPath(new URL('asking-app.mjs', import.meta.url));
 	const args = [program, JSON.stringify({ path: place.path })];
 	await using app = spawnProcess(process.execPath, args, { keepInput: true });
@@ -162,7 +156,6 @@ it('what is pushed to a paused app as last known is as old as that and the pause
 		return JSON.parse(printed()[before] ?? '{}');
 	};
 	expect(await ask()).toMatchObject({ port: 1 });
-	expect(sidecar.pid).toBeGreaterThan(0);
 	let outdatedAt = 0;
 	await paused(app, async () => {
 		await consul.stop();

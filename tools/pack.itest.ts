@@ -19,7 +19,7 @@ const root = join(import.meta.dirname, '..');
 let place: TempSocket;
 let barista: Server;
 let sidecar: RunningProcess;
-/** A folder that was empty, outside of the repository, in which the packages are installed as `npm run pack` says. */
+/** A folder that was empty, outside of the repository, in which the packages are installed as `npm run pack` prints it. */
 let app: string;
 let printed: string;
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
 
 	app = mkdtempSync(join(tmpdir(), 'spock-app-'));
 	const folder = join(app, 'my packages');
-	// Those that need nothing of the registry. What publint and the others say of the archives: `npm run check packages`.
+	// Those that need nothing of the registry. What publint and the others find in the archives: `npm run check packages`.
 	const options = ['--out', folder, '--unchecked', 'undici', 'http'];
 	const packed = await run(process.execPath, [join(root, 'tools/pack.js'), ...options], app);
 	expect(packed).toMatchObject({ exitCode: 0, stderr: '' });

@@ -124,7 +124,7 @@ describe('the snippets of the READMEs and the guide', () => {
 		barista.closeAllConnections();
 	});
 
-	it('the first one of the README runs in the folder of the clone, as the line above it says', async () => {
+	it('the first one of the README runs in the folder of the clone, as in the line above it', async () => {
 		const barista = createServer((_request, response) => response.end('menu')).listen(0, '127.0.0.1');
 		await once(barista, 'listening');
 		await using place = await tempSocket();

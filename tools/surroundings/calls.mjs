@@ -44,7 +44,7 @@ const CALLS = {
 	async grpc(diplomat) {
 		const { registerSpockResolver } = await import('@spock/grpc');
 		const { Client, credentials } = await import('@grpc/grpc-js');
-		// As the page says for an environment with proxies.
+		// As on the page for an environment with proxies.
 		const options = { 'grpc.enable_http_proxy': 0 };
 		const registration = registerSpockResolver({ diplomat });
 		const client = new Client('spock:///rpc', credentials.createInsecure(), options);

@@ -46,7 +46,7 @@ await listen(
 	}),
 );
 
-/** As PostgreSQL: it accepts everyone, and has nothing to say to a query (AuthenticationOk, CommandComplete, ReadyForQuery). */
+/** As PostgreSQL: it accepts everyone, and answers nothing to a query (AuthenticationOk, CommandComplete, ReadyForQuery). */
 const READY = Buffer.from('5a0000000549', 'hex');
 const ACCEPTED = Buffer.concat([Buffer.from('520000000800000000', 'hex'), READY]);
 const DONE = Buffer.concat([Buffer.from('430000000b4c495354454e00', 'hex'), READY]);

@@ -46,7 +46,7 @@ describe('maxAgeMs', () => {
 
 	it.each([
 		['fails', (last) => last().failed(refused), { cause: refused }],
-		['says nothing in time', () => undefined, {}],
+		['answers nothing in time', () => undefined, {}],
 	] as const satisfies readonly (readonly [string, (last: () => BackendObserver) => void, object])[])(
 		'a registry that %s: UNAVAILABLE at the deadline with the age and the limit',
 		async (_how, act, more) => {

@@ -12,7 +12,7 @@ export interface Watching<Q = ServiceQuery, V = readonly ServiceInstance[]> {
 	stopped: boolean;
 	/** How often it was told that somebody has asked again. */
 	uses: number;
-	/** How often a failed query was to be repeated because callers wait. */
+	/** How often a failed query had to be repeated because callers wait. */
 	retries: number;
 }
 

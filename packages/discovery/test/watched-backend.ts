@@ -9,7 +9,7 @@ import type { DiscoveryEvent } from '../src/foundation/discovery-event.ts';
 /** The question of most tests. */
 export const barista: ServiceQuery = { service: 'barista' };
 
-/** A backend with one watch, and what it told. */
+/** A backend with one watch, and what it reported. */
 export interface Watched extends AsyncDisposable {
 	readonly backend: Backend;
 	readonly watch: BackendWatch;

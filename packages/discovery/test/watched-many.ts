@@ -5,7 +5,7 @@ import type { ConsulBackendOptions } from '../src/backends/consul/consul-backend
 import type { AnswerMeta, Backend } from '../src/foundation/backend.ts';
 import type { DiscoveryEvent } from '../src/foundation/discovery-event.ts';
 
-/** What one question was told. */
+/** What one question was answered. */
 export interface WatchedQuestion {
 	readonly answers: (readonly ServiceInstance[])[];
 	readonly metas: (AnswerMeta | undefined)[];

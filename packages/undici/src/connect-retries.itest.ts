@@ -121,7 +121,7 @@ describe.each(ways)('a connection that is lost before an answer, $client.name by
 		await dispatcher.close();
 	});
 
-	it('goes to one more instance, or as many as lostRetriesMax says: such a request may be what kills them', async () => {
+	it('goes to one more instance, or as many as lostRetriesMax allows: such a request may be what kills them', async () => {
 		expect(await receivedBy(kill)).toBe(2);
 		expect(await receivedBy(kill, {}, { lostRetriesMax: 2 })).toBe(3);
 		expect(await receivedBy(kill, {}, { lostRetriesMax: 0 })).toBe(1);

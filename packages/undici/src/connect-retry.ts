@@ -13,7 +13,7 @@ type Method = (...args: readonly unknown[]) => unknown;
 type Methods = { readonly [name: string]: Method | undefined };
 
 /**
- * Stands in front of a handler until an answer comes. Undici notifies it when it begins to send: an error before that says
+ * Stands in front of a handler until an answer comes. Undici notifies it when it begins to send: an error before that shows
  * that there was no connection, and that no byte of the request, its body included, was taken. For one that is sent again undici
  * notifies its handler of the start again, as it does itself for requests in a pipeline.
  */

@@ -16,7 +16,7 @@ type Input = Parameters<typeof fetch>[0];
 
 /** What the fetch of a runtime says of an address that it cannot connect to: Bun and Node by a code, Deno by its message. */
 const UNCONNECTED = /^(ConnectionRefused|FailedToOpenSocket|ECONNREFUSED)$|tcp connect error/;
-/** What it says of a connection that ended before an answer began. */
+/** Its message for a connection that ended before an answer began. */
 const LOST = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|ConnectionClosed)$|connection (closed|reset)/i;
 
 /**

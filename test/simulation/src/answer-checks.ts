@@ -196,7 +196,7 @@ export class AnswerChecks {
 		const failsForMs = Math.min(...this.#logs.map((log) => log.failingForMs(name)));
 		const silentMs = Math.max(failsForMs - transitMs, quietForMs);
 		if (!claim.isLive && claim.ageMs < silentMs - UNNOTICED_MS - this.#behindMs) {
-			this.#world.fail('ages are true', `${says()}, and nobody has vouched for it for ${silentMs} ms`);
+			this.#world.fail('ages are true', `${says()}, and no process has vouched for it for ${silentMs} ms`);
 		}
 		if (!claim.isLive && claim.ageMs < lostForMs - ROUNDING_MS) {
 			this.#world.fail('ages are true', `${says()}, and there is no connection for ${lostForMs} ms`);

@@ -145,7 +145,7 @@ export class SidecarHost {
 		return Math.max(this.#spokeUntilMs, ...this.processes.map(({ stoppedSinceMs }) => stoppedSinceMs));
 	}
 
-	/** Since when nobody speaks for what its clients know, in virtual milliseconds; Infinity while some process does. */
+	/** Since when no process speaks for what its clients know, in virtual milliseconds; Infinity while some process does. */
 	get quietSinceMs(): number {
 		return this.#running.size === 0 ? this.#goneSinceMs : this.silentSinceMs;
 	}

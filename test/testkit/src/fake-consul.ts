@@ -77,7 +77,7 @@ export class FakeConsul implements AsyncDisposable {
 	heartbeatStatus = 200;
 	/** Whom they are told of; empty for a server that knows no leader. */
 	leader = '127.0.0.1:8300';
-	/** What its answers to reads say of a leader. */
+	/** What its answers to reads report of a leader. */
 	knownLeader = true;
 	/** What every request meets, but for heartbeats, while it is set; what is held is held on. */
 	outage: FakeConsulFault | undefined;

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 // Below the range from which the system takes ports for connections (32768 and up on Linux): a port that is free for a while, because its
-// server starts again, or because nothing is to answer there, is not taken by a connection of another test meanwhile.
+// server starts again, or because nothing may answer there, is not taken by a connection of another test meanwhile.
 const LOWEST = 15_000;
 const HIGHEST = 32_767;
 

@@ -109,7 +109,7 @@ export function runSidecar(
 }
 
 /**
- * Output of a command, where the commands that it advises, between backticks, are `sidecar …`, without what says which sidecar is asked: how it
+ * Output of a command, where the commands that it advises, between backticks, are `sidecar …`, without what names the sidecar that is asked: how it
  * is called, and where, is another matter than what is advised.
  */
 export function withPlainCommands(output: string): string {

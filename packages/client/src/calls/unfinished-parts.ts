@@ -33,7 +33,7 @@ export class UnfinishedParts {
 		return isNext ? 'a list in parts is too long' : 'a part of a list does not follow the one before';
 	}
 
-	/** The data of a reply or a push, with the list of the parts before it if it says so. Those of others are forgotten. */
+	/** The data of a reply or a push, with the list of the parts before it where it names them. Those of others are forgotten. */
 	complete(data: unknown): unknown {
 		if (!isObject(data) || !isObject(data['parts'])) return data;
 		const { parts, ...state } = data;

@@ -46,7 +46,7 @@ it('a clock that is set is noticed at the next round trip', () => {
 	expect(difference.aheadMs).toBe(0);
 });
 
-it('a sidecar that does not say its time is believed to have the same', () => {
+it('a sidecar that does not send its time is believed to have the same', () => {
 	const { difference, answered, trip } = measuring();
 	for (const data of [null, { time: true }, { time: 'noon' }, 'pong', undefined]) answered(data);
 	expect(difference).toMatchObject({ aheadMs: 0, isKnown: false });

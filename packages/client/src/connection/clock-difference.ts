@@ -28,12 +28,12 @@ export class ClockDifference {
 		return this.#aheadMs;
 	}
 
-	/** False while the other side has not said its time. */
+	/** False while the other side has not sent its time. */
 	get isKnown(): boolean {
 		return this.#samples.length > 0;
 	}
 
-	/** Starts a round trip. Call what is returned with the data of the reply: without a time, the sidecar is too old to say it. */
+	/** Starts a round trip. Call what is returned with the data of the reply: without a time, the sidecar is too old to send it. */
 	ask(): (data: unknown) => void {
 		const sentAtMs = this.#clock.now();
 		return (data) => {
@@ -45,7 +45,7 @@ export class ClockDifference {
 	}
 
 	#add(sample: Sample): void {
-		// One of the clocks was set: what was measured before says nothing any more.
+		// One of the clocks was set: what was measured before is outdated.
 		if (this.#samples.some((before) => !agree(before, sample))) this.#samples.length = 0;
 		this.#samples.push(sample);
 		if (this.#samples.length > SAMPLES_MAX) this.#samples.shift();

@@ -13,7 +13,7 @@ export interface HeartbeatPort {
 	/** Every byte is a sign of life, not only the answer to a ping. */
 	bytesRead(): number;
 	ping(): void;
-	/** The peer has been silent since it was heard. The heartbeat has stopped. */
+	/** The peer has been silent since its last byte. The heartbeat has stopped. */
 	dead(): void;
 }
 

@@ -196,13 +196,13 @@ export class SnapshotReader<Q, S extends PublishedSnapshot> {
 		}
 	}
 
-	/** Why no snapshot came in time: what the sidecar has said, or TIMEOUT with the reason as far as the connection knows it. */
+	/** Why no snapshot came in time: what the sidecar has answered, or TIMEOUT with the reason as far as the connection knows it. */
 	#noSnapshotError(stored: StoredSnapshot<Q, S>, timeoutMs: number): SpockError {
 		const { connection } = this.#port;
 		const { noun } = this.#kind;
 		const name = this.#kind.nameOf(stored.query);
 		const isReady = connection.state === 'ready';
-		// The sidecar has said why.
+		// The sidecar has sent the reason.
 		if (isReady && stored.error !== undefined) return stored.error;
 		const why = isReady ? `; ${silentSidecarHint(this.#options.address)}` : `, because ${connection.whyNotReady()}`;
 		const message = `no snapshot of ${JSON.stringify(name)} came within ${timeoutMs} ms${why}`;

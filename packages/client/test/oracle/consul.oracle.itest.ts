@@ -67,7 +67,7 @@ describe('views of a real Consul', () => {
 		['as many queries as by default', 'polling', LITTLE_ROOM, POLLING_AGREEMENT_MS_MAX],
 		['few queries', 'polling-few', FEW_QUERIES, SCARCE_AGREEMENT_MS_MAX],
 	])(
-		'of services that are polled with %s agree in the end, and until then say that they are old',
+		'of services that are polled with %s agree in the end, and until then are marked as old',
 		async (_, name, flags, agreementMsMax) => {
 			announce(`oracle, ${name}`, POLLING);
 			using direct = new ConsulDirect(consul.url);
@@ -124,7 +124,7 @@ describe('views of a real Consul', () => {
 const confirmedNow: Spoil = (snapshot) =>
 	snapshot.source === 'live' ? snapshot : { ...snapshot, verifiedAt: Date.now() };
 
-/** What fails says how to see it again. */
+/** The name of what fails is how to see it again. */
 function expectAgreement({ divergences }: OracleReport): void {
 	expect(divergences.join('\n\n'), `again: npm run suite -- oracle --seed ${SEED} --seconds ${SECONDS}`).toBe('');
 }

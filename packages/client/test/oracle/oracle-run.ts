@@ -28,7 +28,7 @@ export interface OracleOptions {
 	readonly durationMs: number;
 	/** A view that differs from Consul for longer than this after the last change is wrong, in milliseconds. */
 	readonly agreementMsMax: number;
-	/** True where services are polled: until then a view may be old, as `brokenPromise` says. Default false: none may be old. */
+	/** True where services are polled: until then a view may be old, see `brokenPromise`. Default false: none may be old. */
 	readonly mayBeOld?: boolean;
 	/** Called after each quiet moment. */
 	readonly afterEach?: () => void;

@@ -89,7 +89,7 @@ describe('an empty answer after another one', () => {
 		expect(told(one, 'hold-ended')).toMatchObject([{ outcome: 'returned' }]);
 	});
 
-	it('is not held where another process has held it; and says so to the next ones, as one that was held here', async () => {
+	it('is not held where another process has held it; and is marked so for the next ones, as one that was held here', async () => {
 		const elsewhere = serving();
 		elsewhere.last().answered([], { ageMs: 0, isEmptied: true });
 		expect(elsewhere.source.peek(query)).toMatchObject({ instances: [], source: 'live', emptied: true });

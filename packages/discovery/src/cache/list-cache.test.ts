@@ -106,7 +106,7 @@ describe('the list of services', () => {
 		expect(asked).toHaveLength(2);
 	});
 
-	it('that nobody knows is waited for within the time-out, and fails before that only if it is refused', async () => {
+	it('that is unknown is waited for within the time-out, and fails before that only if it is refused', async () => {
 		const { cache, asked, clock } = waiting();
 		const list = cache.list({}, { timeoutMs: 4000 });
 		asked[0]?.reject(down);

@@ -1,6 +1,6 @@
 /** How many errors are followed: an error may be its own cause. */
 const CAUSES_MAX = 8;
-/** What `fetch` says whatever has happened, which its cause says: https://fetch.spec.whatwg.org/#fetch-method */
+/** The message of `fetch` whatever has happened, which its cause names: https://fetch.spec.whatwg.org/#fetch-method */
 const FETCH_FAILED = 'fetch failed';
 
 /** What is read of an error, which may be of another realm or no Error at all. */

@@ -81,7 +81,7 @@ describe('a standstill', () => {
 		expect(standstills).toEqual([]);
 	});
 
-	it('is none when the wall clock is set back, or when nobody listened meanwhile', async () => {
+	it('is none when the wall clock is set back, or when there was no listener meanwhile', async () => {
 		const { clock, ages, now, standstills, stop } = listening();
 		clock.wallOffsetMs -= 3_600_000;
 		await clock.advance(1000);
@@ -107,7 +107,7 @@ describe('the age of a snapshot that is read', () => {
 		const { clock, ages } = listening();
 		const wallMs = clock.wallNow();
 		expect(ages.ageOfRead(known(2000, wallMs - 9000, wallMs - 7500))).toBe(7500);
-		// Their clock is ahead by a little: it is as old as it says at least.
+		// Their clock is ahead by a little: it is as old as it is marked at least.
 		expect(ages.ageOfRead(known(2000, wallMs, wallMs))).toBe(2000);
 	});
 

@@ -23,7 +23,7 @@ export interface Standstill {
  * machine), because bytes that waited in a socket meanwhile are as old as that.
  *
  * Measured by a tick, which keeps no process alive, and runs only while there is a listener. A standstill that is shorter than a tick
- * may go unnoticed. A wall clock that was set forward looks like a suspended machine: then what is known is older than it says.
+ * may go unnoticed. A wall clock that was set forward looks like a suspended machine: then what is known seems older than it is.
  */
 export class AgeClock {
 	readonly #clock: Clock;
@@ -64,7 +64,7 @@ export class AgeClock {
 
 	/**
 	 * How long ago a snapshot that is being read was live: it may have waited, in a socket or at its sender. Its wall times must be by the
-	 * clock of this machine. An older sender does not say when it was live: then what this process knows counts, and a short time on the
+	 * clock of this machine. An older sender does not send when it was live: then what this process knows counts, and a short time on the
 	 * way, which is no difference of the clocks.
 	 */
 	ageOfRead({ ageMs, verifiedAt, liveAt }: Pick<SnapshotState, 'ageMs' | 'verifiedAt' | 'liveAt'>): number {

@@ -42,7 +42,7 @@ export interface AddressStatus {
 	/** Without secrets. */
 	readonly address: string;
 	/**
-	 * `untried`: not asked yet. `up`: its last answer was good. `no-leader`: it answers, and knows no leader, so that nothing it says is
+	 * `untried`: not asked yet. `up`: its last answer was good. `no-leader`: it answers, and knows no leader, so that nothing it answers is
 	 * current. `down`: the last request failed.
 	 */
 	readonly state: 'untried' | 'up' | 'no-leader' | 'down';

@@ -119,7 +119,7 @@ export interface ServiceList {
 	readonly source: SnapshotSource;
 	/** How old it is, in milliseconds: a live list is reused for up to a second in each sidecar that it passes. */
 	readonly ageMs: number;
-	/** When the registry was asked for the list, or when its server last heard from the leader before that, in milliseconds since 1970; 0 if unknown. */
+	/** When the registry was asked for the list, or when its server was last in contact with the leader before that, in milliseconds since 1970; 0 if unknown. */
 	readonly verifiedAt: number;
 }
 

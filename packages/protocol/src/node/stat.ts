@@ -20,7 +20,7 @@ export function lstatOf(path: string): BigIntStats | undefined {
 /** The code of an error of Node's permission model (https://nodejs.org/api/permissions.html). */
 export const DENIED_BY_NODE = 'ERR_ACCESS_DENIED';
 
-/** Node itself does not say which path it denies. */
+/** Node itself does not name the path that it denies. */
 function asked<T>(path: string, ask: () => T): T {
 	try {
 		return ask();

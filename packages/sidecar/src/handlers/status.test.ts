@@ -25,7 +25,7 @@ describe('status', () => {
 		expect(await timesMade('short')).toBe(3);
 	});
 
-	it('is told again as it was for a moment where it is long', async () => {
+	it('is sent again as it was for a moment where it is long', async () => {
 		expect(await timesMade('x'.repeat(20_000))).toBe(2);
 	});
 

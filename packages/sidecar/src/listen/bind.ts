@@ -8,7 +8,7 @@ const EVERY_ADDRESS = '::';
 const NO_IPV6: ReadonlySet<unknown> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EPROTONOSUPPORT']);
 
 /**
- * Starts to listen; at `::` on a machine without IPv6 at `0.0.0.0`, as Node does without a host. Rejects with an Error that says what to do. Once it listens, `acceptFailed` is told each connection that
+ * Starts to listen; at `::` on a machine without IPv6 at `0.0.0.0`, as Node does without a host. Rejects with an Error that names the remedy. Once it listens, `acceptFailed` is called for each connection that
  * could not be accepted; the server goes on.
  */
 export function bind(

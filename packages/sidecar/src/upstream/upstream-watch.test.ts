@@ -116,7 +116,7 @@ it('an age that the clocks do not tell is unknown; what is verified now is as ol
 	expect(other.seen.at(-1)).toMatchObject(['b', { ageMs: 0 }]);
 });
 
-it('an answer is as old as the connection says, which knows the clocks and the way', () => {
+it('an answer is as old as the connection reports, which knows the clocks and the way', () => {
 	const { clock, seen, start, push } = watched();
 	start();
 	push('a', { source: 'last-known-good', ageMs: 2000, verifiedAt: clock.wallNow() - 3_602_000 });

@@ -91,7 +91,7 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 				error: (error) => this.#fail(error),
 			});
 		} catch (error) {
-			// At a limit, say. It is tried again when the failure is repeated.
+			// For example at a limit. It is tried again when the failure is repeated.
 			this.#fail(SpockError.from(error));
 		}
 		isKnown = false;
@@ -155,7 +155,7 @@ export class UpstreamWatch<Q, S extends SnapshotState, V> implements BackendWatc
 
 	#fail(reason: SpockError): void {
 		if (this.#ended.signal.aborted) return;
-		// What a client is told of its own connection is no answer of the registry.
+		// What a client learns of its own connection is no answer of the registry.
 		const isOwn = OWN_CODES.has(reason.code);
 		const error = isOwn ? new SpockError('UNAVAILABLE', this.#options.whyStale(0), { cause: reason }) : reason;
 		this.#error = error;

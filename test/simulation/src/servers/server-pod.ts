@@ -16,7 +16,7 @@ export class ServerPod {
 	readonly id: string;
 	/** Since when the app is registered by a sidecar that runs, in virtual milliseconds; Infinity while it is not. */
 	heldSinceMs: number = Number.POSITIVE_INFINITY;
-	/** The app has said that it ends. */
+	/** The app has announced its end. */
 	isWithdrawn = false;
 	readonly #world: WorldContext;
 	readonly #cluster: SimServers;

@@ -23,7 +23,7 @@ export interface ServersSiteOptions {
 	readonly later: (delayMs: number, mend: () => void) => void;
 }
 
-/** Pods that register at three servers without node agents, and what befalls those. One server may stay away through a calm. */
+/** Pods that register at three servers without node agents, and what happens to those. One server may stay away through a calm. */
 export class ServersSite {
 	readonly #world: WorldContext;
 	readonly #options: ServersSiteOptions;

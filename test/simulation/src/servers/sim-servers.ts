@@ -24,7 +24,7 @@ export class SimServer {
 	readonly number: number;
 	name: string;
 	isUp: boolean = true;
-	/** Pods do not reach it, and are not told so. */
+	/** Pods do not reach it, and are not notified. */
 	isHidden: boolean = false;
 	/** The other servers do not reach it. */
 	isApart: boolean = false;
@@ -32,7 +32,7 @@ export class SimServer {
 	disk: Map<string, Entry> = new Map();
 	/** Of its disk, as it was compared last. */
 	published: Map<string, Entry> = new Map();
-	/** Since when nobody looks at what has expired; Infinity while it runs. */
+	/** Since when no server looks at what has expired; Infinity while it runs. */
 	frozenAtMs: number = Number.POSITIVE_INFINITY;
 	/** When it last came back, in virtual milliseconds: what it has may be published again for a moment. */
 	returnedAtMs: number = Number.NEGATIVE_INFINITY;

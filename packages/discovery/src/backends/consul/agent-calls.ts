@@ -13,7 +13,7 @@ const WRITE_MS = 5000;
 const TOKEN_DOUBTED_MS = 10_000;
 const BAD_REQUEST = 400;
 const NOT_FOUND = 404;
-/** How agents before 1.7 say that they do not know a check or a service, with status 500. */
+/** How agents before 1.7 answer where they do not know a check or a service, with status 500. */
 const UNKNOWN_THERE = /unknown (?:check|service)|does not have associated TTL/i;
 
 /** What Consul answered, and the token that it was asked with. */
@@ -57,7 +57,7 @@ export class AgentCalls {
 	): Promise<string | undefined> {
 		const request: ConsulRequest = { method: 'PUT', path, ...(body !== undefined && { body }) };
 		const { token } = await this.#call(request, parameters, (response, answer) => {
-			// Consul answers a write with nothing; a page is from somebody else.
+			// Consul answers a write with nothing; a page is from another server.
 			if (typeof answer === 'string' && answer.trim() !== '') throw notJson(response);
 		});
 		return token;

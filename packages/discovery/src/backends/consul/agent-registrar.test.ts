@@ -114,7 +114,7 @@ describe('an id that two sidecars register', () => {
 		await expect(consul.report('b1', health)).rejects.toMatchObject({ code: 'BAD_REQUEST' });
 	});
 
-	it('stays with who has it and keeps it up: the other one is told whose it is, and writes nothing', async () => {
+	it('stays with who has it and keeps it up: the other one learns whose it is, and writes nothing', async () => {
 		const consul = registrar(service('them'), check('passing'), () => expect.fail('a write'));
 		await expect(consul.register(barista, health, terms)).rejects.toMatchObject({
 			code: 'UNAVAILABLE',
@@ -148,7 +148,7 @@ describe('an id that two sidecars register', () => {
 		});
 	});
 
-	it('whoever lost it gives way with its next report, and has it again when the other one has left', async () => {
+	it('the one that lost it gives way with its next report, and has it again when the other one has left', async () => {
 		const steps = [
 			service('them'),
 			check('passing'),

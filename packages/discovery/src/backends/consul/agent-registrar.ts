@@ -48,7 +48,7 @@ export class AgentRegistrar implements RegistrationPlace {
 		maintenance?: string,
 	): Promise<string | null> {
 		const { id, service } = definition;
-		// Consul would take it, and nobody could ever look it up.
+		// Consul would take it, and no client could ever look it up.
 		refuseUnaskable('service', service);
 		const { owner } = terms;
 		this.#owner = owner;
@@ -219,7 +219,7 @@ interface Found {
 /** Another sidecar with a registration of the same id at the same agent. */
 interface Rival {
 	readonly owner: string;
-	/** True while it renews it, and its app does not say that it is critical. */
+	/** True while it renews it, and its app does not report it as critical. */
 	readonly isAlive: boolean;
 }
 

@@ -20,7 +20,7 @@ const inCatalog = (consul: RealConsul, node: string, service: object, more: obje
 	});
 
 describe('what a real Consul takes without a word', () => {
-	it('takes no good instance away: bad ports and hosts are left out and told of, odd names are served', async () => {
+	it('takes no good instance away: bad ports and hosts are left out and reported, odd names are served', async () => {
 		await using consul = await startConsul({ binary });
 		const source = new BackendSource({ backend: consulBackend({ addresses: [consul.url] }), emptyHoldMs: 0 });
 		await using _closing = { [Symbol.asyncDispose]: () => source.close() };

@@ -254,7 +254,7 @@ describe('the registrar of a real Consul', () => {
 });
 
 describe('an id that two sidecars register at one agent', () => {
-	it('stays with the first while it keeps it up, without a write of the other, which is told and has it afterwards', async () => {
+	it('stays with the first while it keeps it up, without a write of the other, which is notified and has it afterwards', async () => {
 		await using consul = await startConsul({ binary });
 		await using one = open([consul.url]);
 		await using two = open([consul.url]);
@@ -281,7 +281,7 @@ describe('an id that two sidecars register at one agent', () => {
 		await second.registrations.withdraw('b1', second.app);
 		expect(await look()).toBe(1);
 		const again = await claim(two.registrar, 'two', 2);
-		// As a sidecar that was killed: nobody keeps it up any more.
+		// As a sidecar that was killed: it is not renewed any more.
 		first.registrations.close();
 		await waitFor('the second one', async () => (await look()) === 2);
 		await waitFor('its word', () => again.registrations.list()[0]?.state === 'registered');

@@ -32,7 +32,7 @@ it.each([
 		});
 		expect(answered).toBe(1);
 		expect(clock.now() - askedAtMs).toBeLessThanOrEqual(3000);
-		// Nobody waits for the others any more: they are not asked for, and forgotten.
+		// No caller waits for the others any more: they are not asked for, and forgotten.
 		await waitFor('the end of the flood', async () => {
 			await clock.advance(1000);
 			return source.watches().length <= 1;

@@ -11,7 +11,7 @@ const binary = findConsul(process.env);
 /** Above what an agent allows of connections, and of streams on one. */
 const SERVICES = 600;
 
-it('over TLS hundreds of queries are held on a few connections, and all of them are told of changes', async () => {
+it('over TLS hundreds of queries are held on a few connections, and all of them are notified of changes', async () => {
 	await using place = await tempSocket();
 	const directory = join(place.directory, 'tls');
 	mkdirSync(directory);

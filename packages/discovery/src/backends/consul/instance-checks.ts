@@ -140,7 +140,7 @@ export function toRenewedCheck(
 }
 
 /**
- * Critical until it has passed once, which is Consul's default: nobody is sent to an app that has not proved itself. One that takes the
+ * Critical until it has passed once, which is Consul's default: no caller is sent to an app that has not proved itself. One that takes the
  * place of an earlier version's goes on with the status of that.
  */
 export function toAppCheck(id: string, check: RegistrationCheck, checks: Checks): Readonly<Record<string, unknown>> {

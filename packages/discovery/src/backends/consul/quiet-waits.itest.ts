@@ -37,7 +37,7 @@ describe('a proxy in front of Consul that ends a query in which nothing has chan
 		['503', { status: 503 }],
 		['504', { status: 504, text: 'upstream request timeout' }],
 		['the end of the connection', 'reset before headers'],
-	])('by %s: it is asked again at once, and nobody sees a failure', async (_how, fault) => {
+	])('by %s: it is asked again at once, and no client sees a failure', async (_how, fault) => {
 		await using site = await behindProxy();
 		const { fake, told, one } = site;
 		for (let wait = 1; wait <= 3; wait++) {

@@ -78,7 +78,7 @@ describe('an app registered at three servers without node agents', () => {
 		expect(site.published).toEqual(['server-1', 'nowhere', 'server-2']);
 		gate.hold(false);
 		await site.isOnlyAt('server-2/b1');
-		// Nothing else says that an app is well whose sidecar cannot renew it.
+		// Nothing else shows that an app is well whose sidecar cannot renew it.
 		expect(site.odd.filter((found) => found !== 'critical')).toEqual([]);
 	});
 

@@ -98,7 +98,7 @@ describe('what an agent lists', () => {
 		expect({ instance, health }).toEqual({ instance: null, health: { status: 'passing', note: '' } });
 	});
 
-	it('critical because nobody renewed it is no word of the app', () => {
+	it('critical because it was not renewed is no report of the app', () => {
 		const expired = {
 			'spock:ttl:b1': { Status: 'critical', Output: 'TTL expired (last output before timeout follows): x' },
 		};
@@ -112,7 +112,7 @@ describe('the checks that an earlier version gave an instance', () => {
 		'service:b1:check': { Name: 'TCP to a:1', ServiceID: 'b1', Type: 'tcp', Status: 'passing' },
 	};
 
-	it('say how it is until it is registered again, and are taken out then', () => {
+	it('report how it is until it is registered again, and are taken out then', () => {
 		expect(renewedCheck('b1', earlier)).toMatchObject({ Status: 'passing' });
 		expect(readOwned(listed(full), earlier).instance).toBe('n/b1');
 		// The proof that the others are ours goes last: what was begun can be completed.

@@ -52,7 +52,7 @@ describe('an answer of servers that have lost their leader', () => {
 	});
 });
 
-describe('what an address says of another datacenter', () => {
+describe('what an address reports of another datacenter', () => {
 	it('fails as soon as the servers there have stood still for a heartbeat, although its own are well', async () => {
 		const clock = new FakeClock();
 		await using fake = await startFakeConsul({ clock });
@@ -70,7 +70,7 @@ describe('what an address says of another datacenter', () => {
 		await waitFor('the answer', () => one.answers.length > before);
 	});
 
-	it('has no part in what it says of its own, nor of a third', async () => {
+	it('has no part in what it reports of its own, nor of a third', async () => {
 		const clock = new FakeClock();
 		await using fake = await startFakeConsul({ clock });
 		await using one = watched([fake], { clock });

@@ -61,7 +61,7 @@ export function isAway(error: unknown): error is SpockError {
 }
 
 export function unseenError(id: string): SpockError {
-	const message = `whether ${id} is registered elsewhere is unknown, as no other address can say so`;
+	const message = `whether ${id} is registered elsewhere is unknown, as no other address reports it`;
 	return new SpockError('UNAVAILABLE', message, { details: { id } });
 }
 

@@ -189,7 +189,7 @@ describe('a registration at one of several places', () => {
 		expect(where()).toEqual(['renamed']);
 	});
 
-	it('does not move where nobody can say what is published', async () => {
+	it('does not move where what is published is unknown', async () => {
 		const { registrar, nodes, blind, where } = site();
 		await register(registrar);
 		nodes[0].isReachable = false;

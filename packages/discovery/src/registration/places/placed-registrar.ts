@@ -45,8 +45,8 @@ export interface PlacedRegistrarOptions {
 
 /**
  * Registers each instance at one of several places, and at the next one when that place has failed, left, or cannot be reached and is
- * no longer published as well. An instance is never published as well at two places because of a move: what cannot be seen in the registry is not moved. What
- * an earlier place still has when it returns is taken out there. The creator closes it.
+ * no longer published as well. An instance is never published as well at two places because of a move: what cannot be seen in the
+ * registry is not moved. What an earlier place still has when it returns is taken out there. The creator closes it.
  */
 export class PlacedRegistrar implements Registrar {
 	readonly #places: readonly RegistrationPlace[];
@@ -260,7 +260,7 @@ export class PlacedRegistrar implements Registrar {
 		return isLost ? [...others, before.place] : [before.place, ...others];
 	}
 
-	/** Throws UNAVAILABLE where a reader would find it twice, or nobody can say so. */
+	/** Throws UNAVAILABLE where a reader would find it twice, or where that is unknown. */
 	async #expectFree(
 		place: number,
 		{ id }: InstanceDefinition,
@@ -288,12 +288,12 @@ export class PlacedRegistrar implements Registrar {
 		try {
 			return await this.#catalogue.look(name, avoided);
 		} catch {
-			// Where it must be known, the caller says so.
+			// Where it must be known, the caller throws.
 			return undefined;
 		}
 	}
 
-	/** True if the registry says that no reader is sent to it. */
+	/** True if the registry shows that no reader is sent to it. */
 	async #isUnserved(id: string, { service, owner, place, node }: Placed): Promise<boolean> {
 		if (this.#places.length === 1) return false;
 		const view = await this.#view({ id, service, owner }, place);

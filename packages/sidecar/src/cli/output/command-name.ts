@@ -35,10 +35,10 @@ export function typedCommand(called: Partial<CalledAs> = {}): string {
 	return path.endsWith('.js') ? `node ${shown}` : shown;
 }
 
-/** Flags that say which sidecar is asked, and how. */
+/** Flags that name the sidecar that is asked, and how. */
 const TARGET_FLAGS = ['--socket', '--connect', '--token-file', '--tls-ca', '--tls-cert', '--tls-key'];
 
-/** The flags of these arguments, with their values, that say which sidecar is asked. */
+/** The flags of these arguments, with their values, that name the sidecar that is asked. */
 export function targetWords(args: readonly string[]): string[] {
 	const end = args.indexOf('--');
 	const own = end < 0 ? args : args.slice(0, end);

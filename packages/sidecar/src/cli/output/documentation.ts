@@ -17,7 +17,7 @@ export function documentationPage(page: string): string {
 	return near.startsWith('..') ? path : near;
 }
 
-/** Where the section about an error can be opened; `help` is what the error says. */
+/** Where the section about an error can be opened; `help` is that of the error. */
 export function errorPage(help: string): string {
 	return help.startsWith(`${DOCUMENTATION}/`) ? documentationPage(help.slice(DOCUMENTATION.length + 1)) : help;
 }

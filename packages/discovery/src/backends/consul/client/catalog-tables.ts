@@ -8,7 +8,7 @@ export interface CatalogTable {
 }
 
 /**
- * What there is to know of a service is in three tables, and every change moves the index of one of them: of services, of checks, of
+ * All that is known of a service is in three tables, and every change moves the index of one of them: of services, of checks, of
  * nodes.
  * Source: https://developer.hashicorp.com/consul/api-docs/catalog#list-services, …/catalog#list-nodes, …/health#list-checks-in-state
  */

@@ -33,7 +33,7 @@ async function ask(
 }
 
 /**
- * Resolves, with whether it knows a leader, if that is known, if whoever is there reaches the servers, of its own datacenter or of the one that is named: an agent asks one of them for the
+ * Resolves, with whether it knows a leader, if that is known, if what answers there reaches the servers, of its own datacenter or of the one that is named: an agent asks one of them for the
  * leader, and answers 500, or not at all, where it reaches none. No token is judged. A proxy that refuses it (403, 404) is there too.
  * Source: https://developer.hashicorp.com/consul/api-docs/status#get-raft-leader
  */

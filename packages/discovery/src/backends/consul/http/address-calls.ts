@@ -24,7 +24,7 @@ const ANSWER_MS_MIN = 250;
 /** A held query that was ended sooner than this has failed: a proxy that has nothing behind it answers at once. */
 const QUIET_MS_MIN = 1000;
 
-/** A look that ends later than this says only that this process stood still. */
+/** A look that ends later than this shows only that this process stood still. */
 const LOOK_MS_MAX = 4000;
 
 /** How one address is asked. */
@@ -33,7 +33,7 @@ export interface AddressAsk {
 	readonly timeoutMs: number;
 	/** For the whole time of a wait, if nothing changes. */
 	readonly isHeld: boolean;
-	/** That it is answered soon says that the address and the servers behind it are well: no agent can answer it by itself. */
+	/** That it is answered soon shows that the address and the servers behind it are well: no agent can answer it by itself. */
 	readonly isProof: boolean;
 	/** It waits for its turn, as each read does that is not held. */
 	readonly turn?: Turn;
@@ -57,16 +57,16 @@ export interface AddressCallsOptions {
 	readonly refuseIfClosed: () => void;
 }
 
-/** The calls in flight, each to one address with the token that is in force, and what they tell of how that address is. */
+/** The calls in flight, each to one address with the token that is in force, and what they show of how that address is. */
 export class AddressCalls {
 	readonly #options: AddressCallsOptions;
 	/**
-	 * By address and datacenter: what an address says of another datacenter's servers is as old as those. Of other datacenters only those
+	 * By address and datacenter: what an address reports of another datacenter's servers is as old as those. Of other datacenters only those
 	 * that have answered; the one that was used last is last.
 	 */
 	readonly #heartbeats = new Map<string, AddressHeartbeat>();
 	readonly #gates: readonly InFlightGate[];
-	/** Not more than the watches, and calls that somebody waits for. */
+	/** Not more than the watches, and calls that a caller waits for. */
 	readonly #calls = new Set<ConsulCall>();
 	readonly #onTimely = new Set<() => void>();
 
@@ -76,7 +76,7 @@ export class AddressCalls {
 		this.#gates = endpoints.map((_, number) => new InFlightGate(clock, () => room.callsMax(number)));
 	}
 
-	/** Tells each time that an address which answered too late answers in time again; call what is returned to end it. */
+	/** Reports each time that an address which answered too late answers in time again; call what is returned to end it. */
 	onTimely(listener: () => void): () => void {
 		this.#onTimely.add(listener);
 		return () => this.#onTimely.delete(listener);
@@ -84,7 +84,7 @@ export class AddressCalls {
 
 	/**
 	 * True while this address answers in time, with the servers of this datacenter behind it; undefined: its own. False for one whose servers
-	 * are not asked whether they are there, so that nothing says how old an answer of theirs is.
+	 * are not asked whether they are there, so that the age of an answer of theirs is unknown.
 	 */
 	isTimely(number: number, datacenter: string | undefined): boolean {
 		return this.#heartbeats.get(placeOf(number, datacenter))?.isTimely ?? datacenter === undefined;

@@ -28,7 +28,7 @@ export class AddressHealth {
 		const known = this.#known[number] as Known;
 		known.lastSuccessAtMs = this.#clock.now();
 		if (knowsLeader === false) this.#fail(known, 'no-leader', 'it knows no leader');
-		// What an agent answers by itself says nothing of a leader.
+		// What an agent answers by itself is no sign of a leader.
 		else if (knowsLeader === true || known.trouble?.state === 'down') this.#recover(known);
 	}
 

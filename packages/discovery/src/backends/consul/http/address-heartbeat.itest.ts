@@ -35,7 +35,7 @@ describe('an address that holds queries and goes silent', () => {
 		expect(one.errors).toEqual([]);
 	});
 
-	it('is told to have failed where it is the only one, and asked again until it answers', async () => {
+	it('is reported as failed where it is the only one, and asked again until it answers', async () => {
 		const clock = new FakeClock();
 		await using fake = await startFakeConsul();
 		await using one = watched([fake], { clock });
@@ -49,7 +49,7 @@ describe('an address that holds queries and goes silent', () => {
 		await waitFor('the answer', () => one.answers.length > 1);
 	});
 
-	it('is told to have failed where all the others are silent too, as soon as they have had a moment', async () => {
+	it('is reported as failed where all the others are silent too, as soon as they have had a moment', async () => {
 		const clock = new FakeClock();
 		await using first = await startFakeConsul();
 		await using second = await startFakeConsul();
@@ -109,7 +109,7 @@ describe('an agent that has lost its servers', () => {
 		expect(one.errors).toEqual([]);
 	});
 
-	it('is told to have failed where there is no other', async () => {
+	it('is reported as failed where there is no other', async () => {
 		const clock = new FakeClock();
 		await using agent = await startFakeConsul();
 		await using one = watched([agent], { clock });

@@ -24,7 +24,7 @@ interface Doubt {
 
 /**
  * Which addresses are believed when they answer by themselves. A server that was restarted replays its log, and answers meanwhile with what
- * it knew once; its headers say that it heard from the leader just now. So an address that has failed, or whose answer is older than
+ * it knew once; its headers report a contact with the leader just now. So an address that has failed, or whose answer is older than
  * one before, is asked for the leader's answers until it knows all that the leader knows. An address that was never in doubt costs nothing.
  */
 export class AddressTrust {
@@ -69,7 +69,7 @@ export class AddressTrust {
 	#doubt(number: number, datacenter: string | undefined): void {
 		const place = placeOf(number, datacenter);
 		const known = this.#doubts.get(place);
-		// What it knew before it failed says nothing.
+		// What it knew before it failed does not count.
 		if (known !== undefined) this.#end(known);
 		this.#doubts.set(place, { number, datacenter, before: undefined, delayMs: LOOK_MS_MIN, look: 'none' });
 		this.#confirmedAtMs.delete(place);

@@ -6,7 +6,7 @@ import type { Clock } from '@spock/protocol/internal';
 import type { DiscoveryListener } from '../../../foundation/discovery-event.ts';
 import { readAnswerMeta } from '../client/answer-headers.ts';
 
-/** How Consul was when it was asked last, and the events that tell of it. */
+/** How Consul was when it was asked last, and the events that report it. */
 export class ConsulHealth {
 	readonly #clock: Clock;
 	readonly #onEvent: DiscoveryListener | undefined;
@@ -49,7 +49,7 @@ export class ConsulHealth {
 		});
 	}
 
-	/** Nobody asks any more for what failed; only where something else was answered before. */
+	/** No caller asks any more for what failed; only where something else was answered before. */
 	forget(): void {
 		if (this.#lastSuccessAtMs !== undefined) this.#error = undefined;
 	}

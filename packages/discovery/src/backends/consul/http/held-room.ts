@@ -116,7 +116,7 @@ export class HeldRoom {
 	/** It takes no more from further addresses of this machine. */
 	narrowed(number: number): void {
 		const address = this.#at(number);
-		// What was refused at the same moment says no more than this.
+		// What was refused at the same moment shows no more than this.
 		address.limitedAtMs = this.#clock.now();
 		address.limitMax = Math.min(address.limitMax, DEFAULT_HELD_MAX);
 		address.limit = Math.min(address.limit, address.limitMax);

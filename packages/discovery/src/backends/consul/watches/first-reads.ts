@@ -20,7 +20,7 @@ export class FirstReads<T> {
 		if (this.#newest.length > 2 * this.#waiting.size + SLACK) this.#newest = [...this.#waiting];
 	}
 
-	/** Whose turn is next; `took` says that it was taken. */
+	/** Whose turn is next; `took` reports that it was taken. */
 	next(): T | undefined {
 		if (this.#isOldestNext) return this.#waiting.values().next().value;
 		for (;;) {

@@ -50,7 +50,7 @@ async function laterAnswer<A extends FetchAnswer<readonly ServiceInstance[]>>(
 		while (isMoving(before, answer.value)) {
 			const { index } = answer;
 			answer = await fetch(index, waiting.signal);
-			// It was not held: the next one would say the same at once.
+			// It was not held: the next one would end the same way at once.
 			if (answer.index === index) break;
 		}
 		return answer;

@@ -78,7 +78,7 @@ describe('services that are polled', () => {
 		expect(site.answer('s1')?.[0]?.instance).toBe('node-1/s1');
 	});
 
-	it('of a peer, of which the catalog says nothing, are read each second', async () => {
+	it('of a peer, which the catalog does not have, are read each second', async () => {
 		await using site = await polledSite(2);
 		const { clock, fake } = site;
 		const told = site.one.watch({ service: 's1', peer: 'east' });

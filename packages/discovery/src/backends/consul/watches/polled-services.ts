@@ -98,7 +98,7 @@ export class PolledServices {
 		this.#index = new CatalogIndex({
 			...options,
 			moved: (meta) => {
-				// Until now all were as they are known, or a server that lags would have said so.
+				// Until now all were as they are known, or a lagging server would have shown it.
 				const asOfMs = options.http.clock.now() - LAG_MS - meta.ageMs;
 				for (const one of this.#all) if (!this.#isDoubtful(one)) one.asOfMs = Math.max(one.asOfMs, asOfMs);
 				this.#doubtAll();

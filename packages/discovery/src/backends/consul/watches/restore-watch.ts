@@ -14,7 +14,7 @@ const RETRY_MS_MIN = 1000;
 /** One blocking query. */
 type Fetch<T> = (index: number, signal: AbortSignal) => Promise<FetchAnswer<T>>;
 
-/** The same query, telling where the servers' state was replaced while it was held. */
+/** The same query; `restored` is called where the servers' state was replaced while it was held. */
 export function noticeRestores<T>(fetch: Fetch<T>, restored: () => void): Fetch<T> {
 	return async (index, signal) => {
 		const answer = await fetch(index, signal);

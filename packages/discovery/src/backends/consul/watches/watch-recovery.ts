@@ -167,7 +167,7 @@ export class WatchRecovery {
 	}
 
 	/**
-	 * An answer to one whose query was held all the time says nothing of a denied token; one after a failure does. None says anything of a
+	 * An answer to one whose query was held all the time is no sign of a denied token; one after a failure does. None is a sign of a
 	 * query that Consul refuses, or that failed again while others were answered.
 	 */
 	#answered(wasFailing: boolean): void {
@@ -203,7 +203,7 @@ export class WatchRecovery {
 		}, delayMs);
 	}
 
-	/** True if none is well, and some are away: what Consul has refused or denied says nothing of it now. */
+	/** True if none is well, and some are away: what Consul has refused or denied is no sign of how it is now. */
 	#areAllAway(): boolean {
 		let someAway = false;
 		for (const { error } of this.#members) {

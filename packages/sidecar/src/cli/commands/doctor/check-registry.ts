@@ -97,7 +97,7 @@ export function isRefusal(error: string | null): boolean {
 	return error !== null && /\b(403|ACL)\b|\btoken\b/i.test(error) && !isUpstreamAway(error);
 }
 
-/** Another sidecar is asked and does not answer: what its error says of a token is about the one for that sidecar. */
+/** Another sidecar is asked and does not answer: a token that its error names is the one for that sidecar. */
 export function isUpstreamAway(error: string): boolean {
 	return /^no upstream answers|\bthe upstream: /.test(error);
 }

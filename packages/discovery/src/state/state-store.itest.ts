@@ -1,80 +1,21 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { settle, waitFor } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
 import { A, B, createSource, instance, query, recorder, refused } from '../../test/fake-backend-source.ts';
-import type { DiscoveryEvent } from '../foundation/discovery-event.ts';
+import {
+	failure,
+	flushed,
+	learned,
+	place,
+	refusals,
+	startedInOutage,
+	writes,
+	written,
+} from '../../test/state-place.ts';
 import { stateFileName } from './state-file.ts';
-
-interface Place extends AsyncDisposable {
-	readonly stateDir: string;
-	file(name?: string): string;
-}
-
-async function place(): Promise<Place> {
-	const root = await mkdtemp(join(tmpdir(), 'spock-state-'));
-	const stateDir = join(root, 'state');
-	return {
-		stateDir,
-		file: (name = stateFileName('instances', 'barista')) => join(stateDir, name),
-		[Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
-	};
-}
-
-type Created = ReturnType<typeof createSource>;
-
-/** A process that serves A and has written it. */
-async function learned({ stateDir, file }: Place, options: Parameters<typeof createSource>[0] = {}): Promise<Created> {
-	const created = createSource({ stateDir, stateScope: 'dc1', ...options });
-	created.source.watch(query, recorder());
-	await settle();
-	created.last().answered(A);
-	await flushed(created);
-	expect(JSON.parse((await readFile(file(), 'utf8')).split('\n')[1] ?? '')).toMatchObject({ key: 'barista' });
-	return created;
-}
-
-/** Lets the delay pass and waits for the write. */
-async function flushed(created: Created): Promise<void> {
-	const count = writes(created).length;
-	await created.clock.advance(1000);
-	await written(created, count);
-}
-
-/** Waits for another write than these. Where one was still running, the next is planned from its end on. */
-async function written(created: Created, count: number): Promise<void> {
-	await waitFor('a write', async () => {
-		if (writes(created).length > count) return true;
-		await created.clock.advance(50);
-		return false;
-	});
-	await settle();
-}
-
-const writes = ({ events }: Created) => events.filter(({ type }) => type === 'state-write');
-const refusals = ({ events }: Created) =>
-	events.flatMap((event: DiscoveryEvent) => (event.type === 'state-refused' ? [event.refusal] : []));
-
-/** A process that starts this long after the other one, while the registry is out. */
-async function startedInOutage({ stateDir }: Place, afterMs: number, options: Parameters<typeof createSource>[0] = {}) {
-	const created = createSource({ stateDir, stateScope: 'dc1', ...options });
-	await created.clock.advance(afterMs);
-	const read = created.source.get(query, { timeoutMs: 60_000 });
-	read.catch(() => undefined);
-	created.last().failed(refused);
-	return { ...created, read };
-}
-
-/** How a read fails at its deadline: not before the file was looked at, and the registry has failed. */
-async function failure(created: Created, read: Promise<unknown>): Promise<unknown> {
-	await waitFor('the failure', () => created.events.some(({ type }) => type === 'watch-failed'));
-	const error = read.catch((reason: unknown) => reason);
-	await created.clock.advance(60_000);
-	return error;
-}
 
 describe('what is kept in a state directory', () => {
 	it('is served by the next process while the registry is out, with its true age; and replaced by its first answer', async () => {

@@ -1,124 +1,7 @@
-import { SpockError } from '@spock/protocol';
-import { FakeClock } from '@spock/testkit';
 import { describe, expect, it } from 'vitest';
 
-import type { InstanceDefinition, InstanceHealth } from '../../foundation/registrar.ts';
-import type { RegistrationCatalogue, RegistrationPlace, Sighting } from '../../foundation/registration-place.ts';
-import { PlacedRegistrar } from './placed-registrar.ts';
-
-const terms = { ttlMs: 15_000, deregisterAfterMs: 600_000, owner: 'pod' };
-const passing: InstanceHealth = { status: 'passing', note: '' };
-const b1: InstanceDefinition = {
-	id: 'b1',
-	service: 'barista',
-	host: '10.0.0.1',
-	port: 80,
-	tags: [],
-	meta: {},
-	bind: 'connection',
-};
-
-/** Places `n0`, `n1`, … of one registry, which publishes what they have unless a node has failed, or has left. */
-function site(count = 3) {
-	const clock = new FakeClock();
-	const nodes = Array.from({ length: count }, (_, number) => ({
-		name: `n${number}`,
-		number,
-		state: 'well' as 'well' | 'failed' | 'left',
-		isReachable: true,
-		/** What stands there, and whether its time to live has passed. */
-		has: new Map<string, { definition: InstanceDefinition; isExpired: boolean; maintenance?: string }>(),
-	}));
-	const writes: string[] = [];
-	const watchers = new Map<() => void, string>();
-	let isBlind = false;
-	const published = (): Sighting[] =>
-		nodes.flatMap(({ name, number, state, has }) =>
-			state === 'left'
-				? []
-				: [...has].map(([id, { definition, isExpired, maintenance }]) => ({
-						id,
-						node: name,
-						nodeHost: `10.9.9.${number}`,
-						host: definition.host ?? `10.9.9.${number}`,
-						port: definition.port,
-						isNodeLost: state === 'failed',
-						isServed: state === 'well' && !isExpired,
-						...(definition.app !== undefined && { app: definition.app }),
-						...(maintenance !== undefined && { maintenance }),
-					})),
-		);
-	const places = nodes.map((node): RegistrationPlace => {
-		const reach = (what: string): void => {
-			if (!node.isReachable) throw new SpockError('UNAVAILABLE', `${node.name} cannot be reached`);
-			writes.push(`${what} at ${node.name}`);
-		};
-		return {
-			register: async (definition, _health, _terms, maintenance) => {
-				reach(`register ${definition.id}`);
-				node.has.set(definition.id, { definition, isExpired: false, ...(maintenance && { maintenance }) });
-				return `${node.name}/${definition.id}`;
-			},
-			report: async (id) => {
-				reach(`report ${id}`);
-				if (!node.has.has(id)) throw new SpockError('NO_SUCH_SERVICE', `no ${id}`);
-			},
-			deregister: async (id, owner) => {
-				reach(`deregister ${id} of ${owner}`);
-				node.has.delete(id);
-			},
-			owned: async () => {
-				reach('owned');
-				return [...node.has].map(([id, { definition }]) => ({
-					definition: { ...definition, isPartial: true },
-					instance: `${node.name}/${id}`,
-					health: passing,
-				}));
-			},
-			nodeOf: async (id) => {
-				reach('nodeOf');
-				return node.has.has(id) ? node.name : undefined;
-			},
-			maintenanceOf: (id) => node.has.get(id)?.maintenance,
-		};
-	});
-	const catalogue: RegistrationCatalogue = {
-		look: async ({ id }) => {
-			if (isBlind) throw new SpockError('ACL_DENIED', 'not for you');
-			return published().filter((one) => one.id === id);
-		},
-		isNodeWell: async (name) => nodes.some((node) => node.name === name && node.state === 'well'),
-		nodeHost: async (name) => {
-			const node = nodes.find((one) => one.name === name && one.state !== 'left');
-			return node && `10.9.9.${node.number}`;
-		},
-		watch: ({ service }, _avoided, seen) => {
-			const look = (): void => seen(published());
-			watchers.set(look, service);
-			return () => watchers.delete(look);
-		},
-	};
-	const registrar = new PlacedRegistrar({ places, catalogue, clock, random: () => 1 });
-	const lost: string[] = [];
-	registrar.onLost((id) => lost.push(id));
-	return {
-		clock,
-		registrar,
-		lost,
-		writes,
-		nodes: nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]],
-		watchers,
-		publish: () => {
-			for (const look of watchers.keys()) look();
-		},
-		blind: () => {
-			isBlind = true;
-		},
-		/** Nodes that have it. */
-		where: () => nodes.filter(({ has }) => has.has('b1')).map(({ name }) => name),
-		another: () => new PlacedRegistrar({ places, catalogue, clock, random: () => 1 }),
-	};
-}
+import { b1, passing, placedSite, terms } from '../../../test/placed-site.ts';
+import type { PlacedRegistrar } from './placed-registrar.ts';
 
 const register = (registrar: PlacedRegistrar, definition = b1) => registrar.register(definition, passing, terms);
 const unavailable = { code: 'UNAVAILABLE' };
@@ -126,7 +9,7 @@ const anew = { code: 'NO_SUCH_SERVICE' };
 
 describe('a registration at one of several places', () => {
 	it('is at the first that can be reached, and stays there', async () => {
-		const { registrar, nodes, where } = site();
+		const { registrar, nodes, where } = placedSite();
 		expect(await register(registrar)).toBe('n0/b1');
 		await registrar.report('b1', passing);
 		expect(where()).toEqual(['n0']);
@@ -136,7 +19,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('moves when its node has failed, as is published, and is taken out there when that is back', async () => {
-		const { registrar, nodes, lost, publish, where, clock } = site();
+		const { registrar, nodes, lost, publish, where, clock } = placedSite();
 		await register(registrar);
 		Object.assign(nodes[0], { state: 'failed', isReachable: false });
 		publish();
@@ -149,7 +32,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('moves when its node has left, although its agent still answers', async () => {
-		const { registrar, nodes, lost, publish, where } = site();
+		const { registrar, nodes, lost, publish, where } = placedSite();
 		await register(registrar);
 		publish();
 		nodes[0].state = 'left';
@@ -163,7 +46,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('stays where it cannot be reached for as long as readers are sent to it, and moves when its time to live has passed', async () => {
-		const { registrar, nodes, publish, where, lost } = site();
+		const { registrar, nodes, publish, where, lost } = placedSite();
 		await register(registrar);
 		nodes[0].isReachable = false;
 		await expect(registrar.report('b1', passing)).rejects.toMatchObject(unavailable);
@@ -179,7 +62,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('stays at an agent whose node has another name now', async () => {
-		const { registrar, nodes, publish, where } = site();
+		const { registrar, nodes, publish, where } = placedSite();
 		await register(registrar);
 		publish();
 		nodes[0].name = 'renamed';
@@ -190,7 +73,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('does not move where what is published is unknown', async () => {
-		const { registrar, nodes, blind, where } = site();
+		const { registrar, nodes, blind, where } = placedSite();
 		await register(registrar);
 		nodes[0].isReachable = false;
 		blind();
@@ -200,7 +83,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('moves with its address, and with an operator’s maintenance', async () => {
-		const { registrar, nodes, publish } = site();
+		const { registrar, nodes, publish } = placedSite();
 		const { host: _, ...hostless } = b1;
 		await register(registrar, hostless);
 		Object.assign(nodes[0].has.get('b1') ?? expect.fail(), { maintenance: 'disk' });
@@ -215,7 +98,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('moves with both where its service is one too many to be watched, and nothing was ever published of it', async () => {
-		const { registrar, nodes, watchers } = site();
+		const { registrar, nodes, watchers } = placedSite();
 		for (let n = 0; n < 32; n++) await register(registrar, { ...b1, id: `a${n}`, service: `a${n}` });
 		const { host: _, ...hostless } = b1;
 		await register(registrar, hostless);
@@ -229,7 +112,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('is not put into maintenance again that an operator has ended', async () => {
-		const { registrar, nodes, publish } = site();
+		const { registrar, nodes, publish } = placedSite();
 		await register(registrar);
 		const entry = nodes[0].has.get('b1') ?? expect.fail();
 		entry.maintenance = 'disk';
@@ -241,7 +124,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('is watched as soon as a watch is free, and whatever the number of services of another app', async () => {
-		const { registrar, watchers } = site();
+		const { registrar, watchers } = placedSite();
 		const other = (n: number) => ({ ...b1, id: `a${n}`, service: `a${n}`, app: 'other' });
 		for (let n = 0; n < 40; n++) await register(registrar, other(n));
 		expect(watchers.size).toBe(32);
@@ -253,7 +136,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('is taken out again where an answer was lost, or an old disk brings it back', async () => {
-		const { registrar, nodes, publish, where, clock } = site();
+		const { registrar, nodes, publish, where, clock } = placedSite();
 		await register(registrar);
 		nodes[2].has.set('b1', { definition: b1, isExpired: false });
 		publish();
@@ -262,7 +145,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('is not mistaken for that of another sidecar with the same owner and id, whose address is another one', async () => {
-		const { registrar, nodes, publish, where, clock } = site();
+		const { registrar, nodes, publish, where, clock } = placedSite();
 		const theirs = { ...b1, host: '10.0.0.2' };
 		nodes[2].has.set('b1', { definition: theirs, isExpired: false });
 		expect(await register(registrar)).toBe('n0/b1');
@@ -276,7 +159,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('ends while its failed place cannot be reached, and is taken out there later; one that is served is waited for', async () => {
-		const { registrar, nodes, where, clock } = site();
+		const { registrar, nodes, where, clock } = placedSite();
 		await register(registrar);
 		nodes[0].isReachable = false;
 		await expect(registrar.deregister('b1')).rejects.toMatchObject(unavailable);
@@ -289,7 +172,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('that was never written is looked for wherever that can be, by its owner', async () => {
-		const { registrar, nodes, writes } = site();
+		const { registrar, nodes, writes } = placedSite();
 		nodes[0].isReachable = false;
 		expect(await registrar.owned('pod')).toEqual([]);
 		await registrar.deregister('b1');
@@ -299,7 +182,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('is found by the next process, of two the one that is served, and none twice', async () => {
-		const { registrar, nodes, where, clock, another } = site();
+		const { registrar, nodes, where, clock, another } = placedSite();
 		await register(registrar);
 		Object.assign(nodes[0], { state: 'failed', isReachable: false });
 		await registrar.report('b1', passing).catch(() => undefined);
@@ -317,7 +200,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('is taken out where an earlier process left it, also without a watch, once that place is back', async () => {
-		const { registrar, nodes, where, clock, another } = site();
+		const { registrar, nodes, where, clock, another } = placedSite();
 		await register(registrar);
 		// As one that was killed between the write at the next place and the end at the one before.
 		nodes[1].has.set('b1', { definition: b1, isExpired: false });
@@ -333,7 +216,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('of another app is not taken, also while the place of that cannot be reached', async () => {
-		const { registrar, nodes, another } = site();
+		const { registrar, nodes, another } = placedSite();
 		await register(registrar, { ...b1, app: 'till' });
 		Object.assign(nodes[0], { state: 'failed', isReachable: false });
 		await expect(register(another(), { ...b1, app: 'barista' })).rejects.toMatchObject({ code: 'ACL_DENIED' });
@@ -341,7 +224,7 @@ describe('a registration at one of several places', () => {
 	});
 
 	it('has no watch and no timer once it is closed', async () => {
-		const { registrar, nodes, watchers, clock } = site();
+		const { registrar, nodes, watchers, clock } = placedSite();
 		await register(registrar);
 		Object.assign(nodes[0], { state: 'failed', isReachable: false });
 		await registrar.report('b1', passing).catch(() => undefined);

@@ -125,13 +125,16 @@ describe.each(TOPOLOGIES.map(([way, sidecars]) => [sidecars.join(', which asks '
 			await site.seen('known', { ...view, source: 'last-known-good' });
 			// By then it is lost for each of them. An age is rounded at each hop.
 			const lostBy = Date.now() + sidecars.length;
+			// Each process rounds its age, the time when it was live and the wall clock, and takes what is 2 ms old for an answer of now. Behind
+			// an earlier sidecar, which does not send when it was live, the time on the way counts as well: see AgeClock.ageOfRead.
+			const isBehindEarlier = sidecars.length > 1 && sidecars[0] === 'earlier';
+			const olderMsMax = isBehindEarlier ? 2000 : 3 * (sidecars.length + 1);
 			const ages = async (): Promise<readonly number[]> => {
 				const askedAt = Date.now();
 				const snapshots = await site.both<{ readonly ageMs: number }>({ kind: 'fetch', service: 'known' });
 				for (const { ageMs } of snapshots) {
 					expect(ageMs).toBeGreaterThanOrEqual(askedAt - lostBy);
-					// Each process rounds its age to a millisecond, and the time when it was live down to one of a wall clock that is rounded down.
-					expect(ageMs).toBeLessThanOrEqual(Date.now() - verifiedAt + 2 * (sidecars.length + 1));
+					expect(ageMs).toBeLessThanOrEqual(Date.now() - verifiedAt + olderMsMax);
 				}
 				return snapshots.map(({ ageMs }) => ageMs);
 			};

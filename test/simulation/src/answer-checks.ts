@@ -194,7 +194,8 @@ export class AnswerChecks {
 		} else if (claim.ageMs < trueAgeMs - (isFresh && this.#behindMs === 0 ? transitMs + UNNOTICED_MS : liveMs))
 			this.#world.fail('ages are true', says());
 		const failsForMs = Math.min(...this.#logs.map((log) => log.failingForMs(name)));
-		const silentMs = Math.max(failsForMs - transitMs, quietForMs);
+		// What was sent before may have been on its way for as long.
+		const silentMs = Math.max(failsForMs, quietForMs) - transitMs;
 		if (!claim.isLive && claim.ageMs < silentMs - UNNOTICED_MS - this.#behindMs) {
 			this.#world.fail('ages are true', `${says()}, and no process has vouched for it for ${silentMs} ms`);
 		}

@@ -221,7 +221,7 @@ export class LookupWork {
 		const isLocal = options.lookups === 'local';
 		return {
 			isConnected: true,
-			lostForMs: isConnected || !isLocal ? 0 : wire.lostForMs,
+			lostForMs: isConnected || !isLocal ? 0 : wire.lostForMs - process.unnoticedMs,
 			resumedForMs: world.nowMs - process.resumedAtMs,
 			quietForMs: isLocal ? Math.max(0, world.nowMs - host.quietSinceMs) : 0,
 		};

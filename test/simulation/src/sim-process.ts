@@ -5,6 +5,8 @@ import type { EventOwner, Scheduler, SimEvent } from './scheduler.ts';
 /** Milliseconds since 1970 at the start of every run. */
 export const WALL_EPOCH_MS = 1_700_000_000_000;
 const TIMER_MS_MAX = 2 ** 31 - 1;
+/** A machine that was suspended for less is taken for one that was not: the wall clock may run ahead by as much. */
+const UNNOTICED_MS = 250;
 
 /**
  * One simulated operating-system process: its clock, its timers, its life. Dead, nothing that was its own happens any more;
@@ -26,6 +28,8 @@ export class SimProcess implements EventOwner {
 	#suspendedAtMs: number | undefined;
 	/** When it last went on, in virtual milliseconds. */
 	resumedAtMs = 0;
+	/** How much of the time its machine was suspended it cannot notice. */
+	unnoticedMs = 0;
 
 	/**
 	 * `clockFault`: gives the clock that the process sees, in place of its own. `wallAheadMs`: how far the time of day of its machine was set
@@ -116,7 +120,11 @@ export class SimProcess implements EventOwner {
 	resume(): void {
 		if (this.#stoppedAtMs === undefined) return;
 		this.#stoppedMs += this.#scheduler.nowMs - this.#stoppedAtMs;
-		if (this.#suspendedAtMs !== undefined) this.#suspendedMs += this.#scheduler.nowMs - this.#suspendedAtMs;
+		if (this.#suspendedAtMs !== undefined) {
+			const suspendedMs = this.#scheduler.nowMs - this.#suspendedAtMs;
+			this.#suspendedMs += suspendedMs;
+			if (suspendedMs <= UNNOTICED_MS) this.unnoticedMs += suspendedMs;
+		}
 		this.#suspendedAtMs = undefined;
 		this.#stoppedAtMs = undefined;
 		this.resumedAtMs = this.#scheduler.nowMs;

@@ -159,11 +159,12 @@ export class SubscriptionFeed<Q, S extends PublishedSnapshot> implements Snapsho
 
 	/**
 	 * This process has not run since then, by the age clock: what is known, and what waited in the socket, is last known until the sidecar
-	 * has answered.
+	 * has answered. The sidecar may have been silent before.
 	 */
-	#stoodStill(sinceMs: number): void {
+	#stoodStill(beganAtMs: number): void {
 		const session = this.#session;
 		if (session === undefined) return;
+		const sinceMs = Math.min(beganAtMs, session.heardAtMs);
 		for (const subscription of this.#all()) {
 			if (subscription.session !== session) continue;
 			subscription.isWaited = true;

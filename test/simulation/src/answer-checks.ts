@@ -39,7 +39,7 @@ export interface AnswerContext {
 	readonly isFresh?: boolean;
 	/** Its process has gone on for so long, in milliseconds: a standstill is noticed by the next tick. */
 	readonly resumedForMs?: number;
-	/** For how long its sidecar's processes have been dead or stopped, in milliseconds. */
+	/** For how long its sidecar's processes have been dead or stopped, and none of their bytes has come, in milliseconds. */
 	readonly quietForMs?: number;
 	/** For how long nobody can have vouched for it, because there is no connection, in milliseconds. */
 	readonly lostForMs?: number;
@@ -193,9 +193,9 @@ export class AnswerChecks {
 			if (!isConnected) this.#world.fail('ages are true', `${says()}: it cannot be live without a connection`);
 		} else if (claim.ageMs < trueAgeMs - (isFresh && this.#behindMs === 0 ? transitMs + UNNOTICED_MS : liveMs))
 			this.#world.fail('ages are true', says());
-		const failsForMs = Math.min(...this.#logs.map((log) => log.failingForMs(name)));
-		// What was sent before may have been on its way for as long.
-		const silentMs = Math.max(failsForMs, quietForMs) - transitMs;
+		// One that has ended since may have confirmed it while those that are left were failing.
+		const failsForMs = Math.min(trueAgeMs, ...this.#logs.map((log) => log.failingForMs(name)));
+		const silentMs = Math.max(failsForMs - transitMs, quietForMs);
 		if (!claim.isLive && claim.ageMs < silentMs - UNNOTICED_MS - this.#behindMs) {
 			this.#world.fail('ages are true', `${says()}, and no process has vouched for it for ${silentMs} ms`);
 		}

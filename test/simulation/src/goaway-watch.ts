@@ -14,6 +14,8 @@ export class GoawayWatch {
 	/** Connections that are not closed. */
 	#open = 0;
 	#lostAtMs: number | undefined;
+	/** What the process could not notice of its time when the connection was lost. */
+	#unnoticedMsBefore = 0;
 	/** When the client last read something, in virtual milliseconds. */
 	tookAtMs = 0;
 
@@ -25,9 +27,10 @@ export class GoawayWatch {
 		this.#mayStay = mayStay;
 	}
 
-	/** Since a connection that was of use has gone, in milliseconds; 0 before that. */
+	/** Since a connection that was of use has gone, in milliseconds that the client can know of; 0 before that. */
 	get lostForMs(): number {
-		return this.#lostAtMs === undefined ? 0 : this.#world.nowMs - this.#lostAtMs;
+		if (this.#lostAtMs === undefined) return 0;
+		return this.#world.nowMs - this.#lostAtMs - (this.#process.unnoticedMs - this.#unnoticedMsBefore);
 	}
 
 	/** Connections that it has tried to open. */
@@ -49,7 +52,9 @@ export class GoawayWatch {
 
 	closed(): void {
 		this.#open--;
-		if (!this.#mayStay()) this.#lostAtMs = this.#world.nowMs;
+		if (this.#mayStay()) return;
+		this.#lostAtMs = this.#world.nowMs;
+		this.#unnoticedMsBefore = this.#process.unnoticedMs;
 	}
 
 	/** The client has read it. */

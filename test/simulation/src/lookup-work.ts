@@ -221,9 +221,9 @@ export class LookupWork {
 		const isLocal = options.lookups === 'local';
 		return {
 			isConnected: true,
-			lostForMs: isConnected || !isLocal ? 0 : wire.lostForMs - process.unnoticedMs,
+			lostForMs: isConnected || !isLocal ? 0 : wire.lostForMs,
 			resumedForMs: world.nowMs - process.resumedAtMs,
-			quietForMs: isLocal ? Math.max(0, world.nowMs - host.quietSinceMs) : 0,
+			quietForMs: isLocal ? Math.max(0, world.nowMs - Math.max(host.quietSinceMs, wire.tookAtMs)) : 0,
 		};
 	}
 

@@ -38,7 +38,7 @@ export interface CallTraits {
 	readonly own: boolean;
 	/** Equal replies to calls with these very traits may be one value: `read` makes it frozen, and it is cached by its text. */
 	readonly memoised: boolean;
-	/** The tail to send when the call is sent again: a newer call may have changed what is wanted. Default: the same as before. */
+	/** The tail to send when the call is sent again, or has waited for a connection: a newer call may have changed what is wanted. Default: the same as before. */
 	readonly again: (() => string) | undefined;
 	/**
 	 * Checks the data of the reply and returns the call's value; throws PROTOCOL, and reports what it leaves out. Default: the data
@@ -112,10 +112,10 @@ export class OutgoingCall {
 		if (requestStartChannel.hasSubscribers) this.tail = this.#publishStart() + request.tail;
 	}
 
-	/** Before it is sent again: it then asks for what is wanted now. */
+	/** Before it is sent after a wait for a connection, or again: it then asks for what is wanted now. */
 	renew(): void {
 		const { again } = this.traits;
-		if (again === undefined || !this.sent) return;
+		if (again === undefined) return;
 		const plain = splitTrace(this.tail);
 		this.tail = plain === undefined ? again() : this.tail.slice(0, this.tail.length - plain.rest.length) + again();
 	}

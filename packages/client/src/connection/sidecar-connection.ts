@@ -74,10 +74,10 @@ export class SidecarConnection implements SessionListener {
 			const { current } = this.#sessions;
 			if (current !== undefined) this.#listener.adopted(current);
 			this.#ready.resolveAll();
-			for (const call of this.#moving.splice(0)) this.#place(call);
+			this.#placeAnew(this.#moving.splice(0));
 		},
 		'flush waiting': () => {
-			for (const call of this.#disconnected.waiting.takeAll()) this.#place(call);
+			this.#placeAnew(this.#disconnected.waiting.takeAll());
 		},
 		'reset backoff if stable': () => {
 			if (this.#isStable()) this.#retry.reset();
@@ -259,6 +259,14 @@ export class SidecarConnection implements SessionListener {
 		this.#finish();
 	}
 
+	/** They have waited: an app may have called again since. */
+	#placeAnew(calls: Iterable<OutgoingCall>): void {
+		for (const call of calls) {
+			call.renew();
+			this.#place(call);
+		}
+	}
+
 	#place(call: OutgoingCall): void {
 		// A diagnostics listener may have aborted it on its way from one connection to the next.
 		if (call.ended) return;
@@ -303,10 +311,8 @@ export class SidecarConnection implements SessionListener {
 	#release(session: Session): void {
 		const { retries } = this.#disconnected;
 		for (const call of session.channel.takeAll()) {
-			if (retries && (call.traits.idempotent || !call.sent)) {
-				call.renew();
-				this.#place(call);
-			} else call.reject(this.#disconnected.lostError(call));
+			if (retries && (call.traits.idempotent || !call.sent)) this.#placeAnew([call]);
+			else call.reject(this.#disconnected.lostError(call));
 		}
 	}
 

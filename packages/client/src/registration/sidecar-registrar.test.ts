@@ -105,6 +105,23 @@ describe('what was refused', () => {
 		},
 	);
 
+	it('a report that waits for a connection repeats the last word of the app, which may have been given up meanwhile', async () => {
+		const { diplomat, sidecar, clock, network } = await simulate({}, { handle: registering });
+		const registration = await diplomat.register(barista);
+		network.failsWith = 'ECONNREFUSED';
+		sidecar.connection.drop();
+		await clock.advance(1);
+		const waiting = registration.report('critical', undefined, { timeoutMs: 60_000 });
+		const givenUp = expect(registration.report('warning', undefined, { timeoutMs: 10 })).rejects.toThrow();
+		await clock.advance(20);
+		await givenUp;
+		network.failsWith = undefined;
+		await clock.advance(20_000);
+		await waiting;
+		expect(sidecar.requestsOf('reportService').at(-1)?.data).toEqual({ id: 'b1', status: 'warning' });
+		await diplomat.close();
+	});
+
 	it('a report that could not be sent is said again: the last word of the app is what counts', async () => {
 		const script = { refuses: true };
 		const handle = (request: RecordedRequest): FakeAnswer | undefined =>
@@ -119,6 +136,22 @@ describe('what was refused', () => {
 		const asked = sidecar.requestsOf('registerService').length;
 		await clock.advance(60_000);
 		expect(sidecar.requestsOf('registerService')).toHaveLength(asked);
+		await diplomat.close();
+	});
+
+	it('a last word that is denied with the registration is repeated until both are allowed', async () => {
+		const script = { denies: false };
+		const handle = (request: RecordedRequest): FakeAnswer | undefined =>
+			script.denies && request.func !== 'hello' ? { error: wireError('ACL_DENIED') } : registering(request);
+		const { diplomat, sidecar, clock } = await simulate({}, { handle });
+		const registration = await diplomat.register(barista);
+		script.denies = true;
+		await expect(registration.report('critical')).rejects.toMatchObject({ code: 'ACL_DENIED' });
+		sidecar.connection.drop();
+		await clock.advance(1000);
+		script.denies = false;
+		await clock.advance(120_000);
+		expect(sidecar.requestsOf('registerService').at(-1)?.data).toEqual({ ...barista, id: 'b1', status: 'critical' });
 		await diplomat.close();
 	});
 

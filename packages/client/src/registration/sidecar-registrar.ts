@@ -52,6 +52,9 @@ interface Wanted {
 /** Failures after which it is unknown whether the sidecar received the request. */
 const UNKNOWN_OUTCOMES: readonly string[] = ['TIMEOUT', 'ABORTED', 'DISCONNECTED', 'CLOSED', 'PROTOCOL'];
 
+/** Refusals of the data themselves, which other data may not have. A denial is none of them. */
+const OF_DATA: readonly string[] = ['BAD_REQUEST', 'FRAME_TOO_LARGE'];
+
 /** Instances registered through a sidecar: registered again on every new connection, with their latest report. */
 export class SidecarRegistrar implements ServiceRegistrar {
 	readonly #port: RegistrarPort;
@@ -106,7 +109,11 @@ export class SidecarRegistrar implements ServiceRegistrar {
 			if (this.#sessions !== sessions) this.#register(wanted);
 			return last;
 		};
-		const again = (): string => tailOf('registerService', this.#wanted.get(data.id ?? '')?.data ?? data, options);
+		const before = this.#wanted.get(data.id ?? '')?.data;
+		const again = (): string => {
+			const now = this.#wanted.get(data.id ?? '')?.data;
+			return tailOf('registerService', now === undefined || now === before ? data : now, options);
+		};
 		return this.#port.call('registerService', data, { ...QUESTION, again, read }, options);
 	}
 
@@ -243,7 +250,7 @@ export class SidecarRegistrar implements ServiceRegistrar {
 			},
 			(error) => {
 				if (!isCurrent()) return;
-				if (isRefusal(error) && data !== wanted.accepted) {
+				if (OF_DATA.includes(error.code) && data !== wanted.accepted) {
 					// Try newer data first, then what was accepted before: better than not being registered.
 					if (wanted.data === data) wantAccepted(wanted);
 					this.#register(wanted);

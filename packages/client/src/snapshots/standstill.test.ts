@@ -132,3 +132,15 @@ describe('a sidecar on another machine', () => {
 		await diplomat.close();
 	});
 });
+
+describe('a wall clock that is set back', () => {
+	it('makes nothing younger for a caller who wants a young answer', async () => {
+		const { sidecar, diplomat, clock } = await knowing();
+		await clock.advance(24_500);
+		clock.wallOffsetMs -= 20_000;
+		const asked = sidecar.requests.length;
+		await diplomat.getInstances('barista', { maxAgeMs: 10_000 }).catch(() => undefined);
+		expect(sidecar.requests.slice(asked).map(({ func }) => func)).toContain('getInstances');
+		await diplomat.close();
+	});
+});

@@ -40,6 +40,8 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 	readonly #observers = new Set<SnapshotObserver<S>>();
 	/** When it was last live, by the age clock. */
 	#verifiedAtMs = 0;
+	/** When the registry confirmed it at the latest, by the age clock: the wall clock may be set back. */
+	#confirmedByMs = Number.NEGATIVE_INFINITY;
 	/** Why there is no snapshot, until there is one. */
 	#error: SpockError | undefined;
 
@@ -76,7 +78,8 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		const { current } = this;
 		if (current === undefined) return Number.POSITIVE_INFINITY;
 		const ageMs = this.isStale ? this.ageMs : current.ageMs;
-		return knownAgeMs({ ageMs, verifiedAt: current.verifiedAt }, this.#clock.wallNow());
+		const byWallMs = knownAgeMs({ ageMs, verifiedAt: current.verifiedAt }, this.#clock.wallNow());
+		return Math.max(byWallMs, this.#ages.now() - this.#confirmedByMs);
 	}
 
 	/** True if there is a snapshot, and the registry confirmed it within `maxAgeMs`. */
@@ -91,6 +94,7 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		this.current = snapshot;
 		this.isStale = isStale(snapshot);
 		this.#verifiedAtMs = verifiedAtMs;
+		if (before?.verifiedAt !== snapshot.verifiedAt) this.#confirmedByMs = this.#confirmedBy(snapshot);
 		this.follower?.changed(snapshot, before);
 		const now = this.#aged(snapshot);
 		this.waiters.resolveAll(now);
@@ -104,6 +108,7 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		if (current?.revision !== snapshot.revision || current.source !== 'live' || snapshot.source !== 'live') return;
 		const verifiedAt = Math.max(current.verifiedAt, snapshot.verifiedAt);
 		this.current = Object.freeze({ ...current, verifiedAt });
+		if (verifiedAt !== current.verifiedAt) this.#confirmedByMs = this.#confirmedBy(this.current);
 	}
 
 	/** Reports why the snapshot cannot be read. A known snapshot remains. */
@@ -145,6 +150,12 @@ export class StoredSnapshot<Q, S extends PublishedSnapshot> {
 		this.#observers.clear();
 		this.waiters.rejectAll(error);
 		this.follower?.ended();
+	}
+
+	/** Of one that is read now. */
+	#confirmedBy({ ageMs, verifiedAt }: S): number {
+		const knownMs = knownAgeMs({ ageMs, verifiedAt }, this.#clock.wallNow());
+		return this.#ages.now() - (Number.isFinite(knownMs) ? knownMs : 0);
 	}
 
 	#aged(snapshot: S): S {

@@ -147,26 +147,26 @@ describe('as many queries as there is room for', () => {
 		const clock = new FakeClock();
 		await using site = await startDistantConsul();
 		const { fake } = site;
-		fake.connectionsMax = 30;
-		await using one = watchedMany([fake.url], { clock, heldMax: 60 });
-		const all = names(60).map((name) => one.watch(name));
+		fake.connectionsMax = 12;
+		await using one = watchedMany([fake.url], { clock, heldMax: 20 });
+		const all = names(20).map((name) => one.watch(name));
 		await waitFor('all answers', async () => {
 			await clock.advance(100);
 			return all.every(({ answers }) => answers.length > 0);
 		});
 		await clock.advance(2000);
 		const seen = () => all.map(({ answers }) => answers.at(-1)?.length ?? 0);
-		for (const name of names(60)) fake.set(name, [{ id: name }]);
+		for (const name of names(20)) fake.set(name, [{ id: name }]);
 		await waitFor('every change', async () => {
 			await clock.advance(500);
 			return seen().every((length) => length === 1);
 		});
 		expect(one.polled()).toBeGreaterThan(0);
-		expect(fake.blocked).toBeLessThanOrEqual(30);
+		expect(fake.blocked).toBeLessThanOrEqual(12);
 		fake.connectionsMax = Number.POSITIVE_INFINITY;
 		await waitFor('room', async () => {
 			await clock.advance(10_000);
-			return one.polled() === 0 && fake.blocked === 60;
+			return one.polled() === 0 && fake.blocked === 20;
 		});
 	});
 

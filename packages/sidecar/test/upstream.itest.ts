@@ -230,6 +230,16 @@ describe('a sidecar that asks one that is not as it should be', () => {
 		await source.close();
 	});
 
+	it('takes an answer that cannot be read for none: an error that can be retried', async () => {
+		await using fake = await FakeSidecar.listen(undefined, {
+			handle: ({ func }) =>
+				func === 'watchService' || func === 'getService' ? { data: { garbage: true } } : undefined,
+		});
+		const source = new BackendSource({ backend: upstreamOf([{ place: placeOf(fake, 'fake') }]) });
+		await expect(source.get(barista, { timeoutMs: 2000 })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+		await source.close();
+	});
+
 	it('says that an answer is old because a newer one does not fit into a frame', async () => {
 		await using fake = await FakeSidecar.listen();
 		fake.publish(fakeSnapshot('barista', 1, ['10.0.0.1:80']));

@@ -82,6 +82,12 @@ export function shareOf({ app, claimant }: InstanceDefinition): string {
 	return app ?? claimant ?? '';
 }
 
+/** The answer to an id that differs in case alone from another one, which Consul's catalog would replace. */
+export function otherCaseError(id: string, other: string): SpockError {
+	const message = `the id ${id} differs from ${other}, which is registered, in case alone: the registry takes both for one`;
+	return new SpockError('BAD_REQUEST', message, { details: { path: 'id', id } });
+}
+
 /** The answer to an app that may not change what another one has registered. It does not say which. */
 export function otherAppError(id: string): SpockError {
 	const message = `${id} is registered by another app; only that app may change it`;

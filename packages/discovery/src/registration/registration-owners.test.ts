@@ -58,6 +58,23 @@ describe('two workers that hold one registration', () => {
 		return { ...site, first, second };
 	}
 
+	it('an id that differs in case alone is refused, and so is a default id that another service has', async () => {
+		const { registrations } = open();
+		await registrations.claim(barista, holder('a'));
+		await expect(async () => registrations.claim({ ...barista, id: 'B1' }, holder('b'))).rejects.toMatchObject({
+			code: 'BAD_REQUEST',
+			message: 'the id B1 differs from b1, which is registered, in case alone: the registry takes both for one',
+		});
+		const client = holder('c');
+		await registrations.claim({ service: 'orders', host: 'eu-db.local', port: 80 }, client);
+		const other = { service: 'orders-eu', host: 'db.local', port: 80 };
+		await expect(async () => registrations.claim(other, client)).rejects.toMatchObject({
+			code: 'BAD_REQUEST',
+			message: 'the default id orders-eu-db.local-80 is that of an instance of orders already: register with an id',
+		});
+		await registrations.claim({ ...other, id: 'orders-eu-1' }, client);
+	});
+
 	it('one that drains gives up its own claim; with the last one it is out', async () => {
 		const { registrar, registrations, status, first, second } = await two();
 		await registrations.withdraw('b1', first);

@@ -7,7 +7,7 @@ import {
 } from '@spock/protocol';
 import { type Clock, systemClock } from '@spock/protocol/internal';
 
-import { type OwnedInstance, otherAppError } from '../foundation/registrar.ts';
+import { type InstanceDefinition, type OwnedInstance, otherAppError, otherCaseError } from '../foundation/registrar.ts';
 import { Adoption } from './adoption.ts';
 import { answerInTime, type RegistrationWait } from './answer-in-time.ts';
 import { Registration, type RegistrationContext } from './registration.ts';
@@ -102,6 +102,8 @@ export class Registrations {
 		known?.definition.expectApp(app);
 		this.#refuseUnnamed(holder);
 		known?.definition.expectDefinable(definition, holder);
+		if (known === undefined) this.#refuseOtherCase(definition.id);
+		else if (data.id === undefined) refuseOtherService(known.definition.value, definition);
 		this.#room.enter(definition.id, known, holder);
 		const registration = known ?? new Registration(definition, health, this.#context);
 		this.#byId.set(definition.id, registration);
@@ -285,6 +287,14 @@ export class Registrations {
 		});
 	}
 
+	/** Consul has one instance for two ids that differ in case alone: the later one would replace the other. */
+	#refuseOtherCase(id: string): void {
+		const folded = id.toLowerCase();
+		for (const other of this.#byId.keys()) {
+			if (other.toLowerCase() === folded) throw otherCaseError(id, other);
+		}
+	}
+
 	#refuseUnnamed({ app }: RegistrationHolder): void {
 		if (app !== undefined || !this.#resolved.registrationsNamedOnly) return;
 		throw new SpockError('ACL_DENIED', 'this sidecar registers only for clients whose token has a name: NAME: TOKEN');
@@ -301,4 +311,11 @@ export class Registrations {
 		for (const resolve of this.#emptied) resolve();
 		this.#emptied.clear();
 	}
+}
+
+/** By default the service `a` at the host `b-c` has the id of `a-b` at `c`. */
+function refuseOtherService(known: InstanceDefinition, { id, service }: InstanceDefinition): void {
+	if (known.service === service) return;
+	const message = `the default id ${id} is that of an instance of ${known.service} already: register with an id`;
+	throw new SpockError('BAD_REQUEST', message, { details: { path: 'id', id } });
 }

@@ -104,10 +104,10 @@ function readMeta(meta: unknown): Readonly<Record<string, string>> {
 		if (META_RESERVED.test(name))
 			throw badMember(`meta.${name}`, 'has a reserved name: names must not begin with spock- or consul-');
 		// The value is not shown: it may be a secret. Lines and tabs are what Consul keeps; what is no UTF-8 it would keep as something else.
-		if (typeof value !== 'string' || value.length > META_VALUE_LENGTH_MAX || LONE_SURROGATE.test(value)) {
+		if (typeof value !== 'string' || Buffer.byteLength(value) > META_VALUE_LENGTH_MAX || LONE_SURROGATE.test(value)) {
 			throw badMember(
 				`meta.${name}`,
-				`must be a string of at most ${META_VALUE_LENGTH_MAX} characters without lone surrogates`,
+				`must be a string of at most ${META_VALUE_LENGTH_MAX} bytes without lone surrogates`,
 			);
 		}
 	}

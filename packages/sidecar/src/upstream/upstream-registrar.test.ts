@@ -56,6 +56,30 @@ it('after a report that failed the next one is sent, also where it says what was
 	expect(reported).toEqual(['warning', 'passing']);
 });
 
+it('remembers nothing of what the other sidecar has refused', async () => {
+	const sent: unknown[] = [];
+	let refusal: SpockError | undefined = new SpockError('UNAVAILABLE', 'its answer was lost');
+	const other: ServiceRegistrar = {
+		register: async () => {
+			if (refusal !== undefined) throw refusal;
+			return reply;
+		},
+		deregister: async (which) => {
+			sent.push(which);
+			return null;
+		},
+		report: async () => reply,
+	};
+	const registrar = new UpstreamRegistrar(other, () => undefined);
+	const ofApp = { ...definition, app: 'shop' };
+	await expect(registrar.register(ofApp, passing, TERMS)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+	await registrar.deregister('b1');
+	refusal = new SpockError('ACL_DENIED', 'another app has it');
+	await expect(registrar.register(ofApp, passing, TERMS)).rejects.toBe(refusal);
+	await registrar.deregister('b1');
+	expect(sent).toEqual([{ id: 'b1', app: 'shop' }, { id: 'b1' }]);
+});
+
 it('is registered again when it has another name at the other sidecar, and returns that', async () => {
 	let changed: (reply: RegistrationReply) => void = () => undefined;
 	let now = reply;

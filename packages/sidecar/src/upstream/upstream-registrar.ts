@@ -45,7 +45,14 @@ export class UpstreamRegistrar implements Registrar {
 			const known = this.#registered.get(id);
 			if (known !== undefined) known.reply = reply;
 		};
-		const reply = await this.#write(() => this.#registrar.register(data, changed, { timeoutMs: WRITE_TIMEOUT_MS }));
+		let reply: RegistrationReply;
+		try {
+			reply = await this.#write(() => this.#registrar.register(data, changed, { timeoutMs: WRITE_TIMEOUT_MS }));
+		} catch (error) {
+			// It was refused: nothing of it is there to be reported on or withdrawn.
+			if (!SpockError.is(error, 'UNAVAILABLE') && !this.#registered.has(id)) this.#apps.delete(id);
+			throw error;
+		}
 		this.#registered.set(id, { reply, health, instance: reply.instance });
 		return instanceIn(reply);
 	}

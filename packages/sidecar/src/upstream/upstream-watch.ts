@@ -11,8 +11,14 @@ import {
 } from '@spock/protocol';
 import { ageClockOf, type Clock } from '@spock/protocol/internal';
 
-/** What the connection to the other sidecar fails with. */
-export const OWN_CODES: ReadonlySet<ErrorCode> = new Set(['TIMEOUT', 'DISCONNECTED', 'NOT_READY', 'CLOSED']);
+/** What the connection to the other sidecar fails with, and an answer that cannot be read. */
+export const OWN_CODES: ReadonlySet<ErrorCode> = new Set([
+	'TIMEOUT',
+	'DISCONNECTED',
+	'NOT_READY',
+	'CLOSED',
+	'PROTOCOL',
+]);
 
 /** In place of a process: another source than the other sidecar. */
 const FALLBACK = 'fallback';

@@ -5,6 +5,7 @@ import {
 	type InstanceHealth,
 	type OwnedInstance,
 	otherAppError,
+	otherCaseError,
 	type RegistrationTerms,
 } from '../../foundation/registrar.ts';
 import { OWNER_META, type RegistrationPlace } from '../../foundation/registration-place.ts';
@@ -50,9 +51,11 @@ export class AgentRegistrar implements RegistrationPlace {
 		const { id, service } = definition;
 		// Consul would take it, and no client could ever look it up.
 		refuseUnaskable('service', service);
+		refuseOwnOfConsul(id);
 		const { owner } = terms;
 		this.#owner = owner;
-		const { rival, app, checks } = await this.#look(id, owner);
+		const { rival, app, checks, otherCase } = await this.#look(id, owner);
+		if (otherCase !== undefined) throw otherCaseError(id, otherCase);
 		// Whichever sidecar has registered it, and also when that is gone: until the agent itself takes it out.
 		if (app !== undefined && app !== definition.app) throw otherAppError(id);
 		if (rival?.isAlive) {
@@ -158,12 +161,14 @@ export class AgentRegistrar implements RegistrationPlace {
 
 	/** Who has registered this id at the agent, as far as it is not this owner, and the token that it was asked with. */
 	async #look(id: string, owner: string): Promise<Found> {
-		const { value, token } = await this.#calls.list<AgentService>('/agent/services', `ID == "${id}"`);
+		const sameButCase = `ID matches "(?i)^${id.replace(/\W/g, '[$&]')}$"`;
+		const { value, token } = await this.#calls.list<AgentService>('/agent/services', sameButCase);
 		const checks = await this.#checksOf(id);
 		const entry = value[id];
 		const isThere = entry !== undefined;
 		const { [OWNER_META]: other, [APP_META]: app } = entry?.Meta ?? {};
-		const found = { token, app, isThere, checks };
+		const otherCase = Object.keys(value).find((one) => one !== id && one.toLowerCase() === id.toLowerCase());
+		const found = { token, app, isThere, checks, otherCase };
 		if (other === undefined || other === owner) return { ...found, isUnmarked: isThere && other === undefined };
 		const { Status = 'critical' } = renewedCheck(id, checks) ?? {};
 		return { ...found, rival: { owner: other, isAlive: Status !== 'critical' }, isUnmarked: false };
@@ -178,6 +183,14 @@ interface Own {
 	readonly node?: string | undefined;
 	/** Why an operator has taken it out of service, as the agent listed it last. */
 	maintenance?: string | undefined;
+}
+
+/** A server has registered itself under this id, in its own catalog. */
+function refuseOwnOfConsul(id: string): void {
+	if (id.toLowerCase() !== 'consul') return;
+	throw new SpockError('BAD_REQUEST', 'consul is the id of the Consul server itself: use another id', {
+		details: { path: 'id', id },
+	});
 }
 
 function nodeIn(checks: Checks): string | undefined {
@@ -206,6 +219,8 @@ function refuseOthersCheck(id: string, checks: Checks): void {
 interface Found {
 	/** The other sidecar that has registered it. */
 	readonly rival?: Rival;
+	/** An id at the agent that differs in case alone: the catalog has one row for both, whoever has registered it. */
+	readonly otherCase: string | undefined;
 	/** Another program has: it has no owner. */
 	readonly isUnmarked: boolean;
 	readonly isThere: boolean;

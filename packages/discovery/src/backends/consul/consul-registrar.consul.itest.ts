@@ -79,6 +79,18 @@ describe('the registrar of a real Consul', () => {
 		elsewhere.close();
 	});
 
+	it('an id that differs in case alone from one at the agent, or is that of Consul itself, is refused: the catalog would replace it', async () => {
+		await using consul = await startConsul({ binary });
+		await using one = open([consul.url]);
+		const { registrar } = one;
+		await consul.put('/v1/agent/service/register', { ID: 'db.1', Name: 'db', Port: 1 });
+		await consul.put('/v1/agent/service/register', { ID: 'dbx2', Name: 'db', Port: 1 });
+		const refused = { code: 'BAD_REQUEST', details: { path: 'id' } };
+		await expect(registrar.register({ ...barista, id: 'DB.1' }, passing, terms)).rejects.toMatchObject(refused);
+		await expect(registrar.register({ ...barista, id: 'Consul' }, passing, terms)).rejects.toMatchObject(refused);
+		expect(await registrar.register({ ...barista, id: 'DB.2' }, passing, terms)).toBe('test/DB.2');
+	});
+
 	it('a definition without a check takes out the one that was there', async () => {
 		await using consul = await startConsul({ binary });
 		await using one = open([consul.url]);

@@ -53,7 +53,7 @@ interface Asking {
 	/** By the age clock. */
 	askedAtMs: number;
 	isHeld: boolean;
-	/** By when all further addresses must have answered. */
+	/** By when all further addresses must have answered, by the clock. */
 	furtherUntilMs: number | undefined;
 }
 
@@ -102,7 +102,7 @@ export class BlockingQuery<A extends FetchAnswer<unknown>> {
 		const { placeNow, firstNow } = this.#places;
 		const place = placeNow?.();
 		const askedAtMs = this.#ages.now();
-		const furtherUntilMs = isAgain ? askedAtMs + FURTHER_MS : undefined;
+		const furtherUntilMs = isAgain ? this.#context.clock.now() + FURTHER_MS : undefined;
 		const asking: Asking = { index, place, askedAtMs, isHeld: false, furtherUntilMs };
 		const answered = await rounds.ask({
 			question: this.#question,

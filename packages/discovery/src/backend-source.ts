@@ -60,11 +60,11 @@ export interface BackendSourceOptions {
 	readonly clock?: Clock;
 	/** How long a query is still watched after the last request for it, in milliseconds. Default 60000. */
 	readonly idleTtlMs?: number;
-	/** Most different questions at once; the next one is OVERLOADED if all of them have readers. Default 10000. */
+	/** Most different questions at once; the next one is OVERLOADED if all of them have readers. Default 10000, or as many as the backend can watch. */
 	readonly entriesMax?: number;
 	/** Of those, how many may be there for one client alone. Default: half of them. */
 	readonly entriesPerClientMax?: number;
-	/** Most different questions about keys at once; the next one is OVERLOADED if all of them have readers. Default 1000. */
+	/** Most different questions about keys at once; the next one is OVERLOADED if all of them have readers. Default 1000, or as many as the backend can watch. */
 	readonly keyEntriesMax?: number;
 	/** Of those, how many may be there for one client alone. Default: half of them. */
 	readonly keyEntriesPerClientMax?: number;
@@ -142,11 +142,12 @@ export class BackendSource implements ServiceSource {
 		const half = (count: number): number => Math.ceil(count * DEFAULT_CLIENT_SHARE);
 		const panicThreshold = fractionOption('panicThreshold', options.panicThreshold ?? DEFAULT_PANIC_THRESHOLD);
 		this.#kind = new ServiceKind({ backend, panicThreshold, state, onEvent });
-		const entriesMax = countOption('entriesMax', DEFAULT_ENTRIES_MAX);
+		const { services = DEFAULT_ENTRIES_MAX, keys: ofKeysMax = DEFAULT_KEY_ENTRIES_MAX } = backend.queriesMax ?? {};
+		const entriesMax = countOption('entriesMax', Math.min(DEFAULT_ENTRIES_MAX, services));
 		const entriesPerClientMax = countOption('entriesPerClientMax', half(entriesMax), entriesMax);
 		this.#cache = new AnswerCache({ ...common, entriesMax, entriesPerClientMax, kind: this.#kind });
 		const keys = keyKind(backend, state);
-		const keyEntriesMax = countOption('keyEntriesMax', DEFAULT_KEY_ENTRIES_MAX);
+		const keyEntriesMax = countOption('keyEntriesMax', Math.min(DEFAULT_KEY_ENTRIES_MAX, ofKeysMax));
 		const keysPerClientMax = countOption('keyEntriesPerClientMax', half(keyEntriesMax), keyEntriesMax);
 		const ofKeys = { entriesMax: keyEntriesMax, entriesPerClientMax: keysPerClientMax };
 		this.#keys = keys && new AnswerCache({ ...common, ...ofKeys, kind: keys });

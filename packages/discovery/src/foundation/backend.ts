@@ -101,6 +101,10 @@ export interface Backend {
 	 */
 	readonly confirmsAfterStandstill?: boolean;
 	/**
+	 * Most questions that it can watch at once, as behind another sidecar, which has limits for each client. Default: no limit.
+	 */
+	readonly queriesMax?: { readonly services: number; readonly keys: number } | undefined;
+	/**
 	 * Starts a watch. The observer may be called before this returns. The first answer must be requested after this call, and never come
 	 * from memory: the cache starts a new watch to verify an answer.
 	 */

@@ -59,6 +59,8 @@ export interface OwnedInstance {
  * BAD_REQUEST (the registry refuses the definition).
  */
 export interface Registrar {
+	/** Most instances that it can hold, as behind another sidecar, which has a limit for each client. Default: no limit. */
+	readonly registrationsMax?: number;
 	/** Writes definition and health; gives the instance's name in snapshots, or null where the registry does not return it. */
 	register(definition: InstanceDefinition, health: InstanceHealth, terms: RegistrationTerms): Promise<string | null>;
 	/**

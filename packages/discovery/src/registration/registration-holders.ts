@@ -12,6 +12,10 @@ export interface RegistrationHolder {
 	readonly identity?: string | undefined;
 	/** The app of its token; undefined for a client that has shown none with a name. */
 	readonly app?: string | undefined;
+	/** Whose share of all registrations it uses. Default: none, and there is no share. */
+	readonly share?: string;
+	/** True for another sidecar, which registers for its own clients: it is limited by its share alone. Default false. */
+	readonly isSidecar?: boolean;
 	/** The newer of two connections of one client has the larger number: later requests of the older one are outdated. Default: none is. */
 	readonly id?: number;
 	/** Called whenever a registration that it holds changes. Must not throw. */
@@ -43,6 +47,12 @@ export class RegistrationHolders {
 	/** True if this connection, or another one of its client, holds it. */
 	has(holder: RegistrationHolder): boolean {
 		return this.#keyOf(holder) !== undefined;
+	}
+
+	/** True if a client of this share holds it. */
+	hasOfShare(share: string): boolean {
+		for (const holder of this.#held.keys()) if (holder.share === share) return true;
+		return false;
 	}
 
 	/** True if just this connection holds it. */

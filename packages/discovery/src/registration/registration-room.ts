@@ -8,6 +8,9 @@ import type { RegistrationHolder } from './registration-holders.ts';
 /** Registrations that were replaced and are not yet deregistered, as while the registry is away. */
 const REPLACED_MAX = 64;
 
+/** Of all registrations, those that one share may have: others have room for as many. */
+const REGISTRATIONS_SHARE = 0.5;
+
 /** What a {@link RegistrationRoom} acts on. */
 export interface RegistrationRoomOptions {
 	readonly registrationsMax: number;
@@ -78,11 +81,19 @@ export class RegistrationRoom {
 	}
 
 	#refuseHolder(id: string, known: Registration | undefined, holder: RegistrationHolder): void {
-		const { registrationsPerHolderMax, registrations } = this.#options;
+		const { registrationsMax, registrationsPerHolderMax, registrations } = this.#options;
 		if (known?.holders.has(holder)) return;
-		const count = [...registrations.values()].filter(({ holders }) => holders.has(holder)).length;
-		if (count < registrationsPerHolderMax) return;
-		const message = `this connection has registered ${count} instances, which is the limit`;
-		throw new SpockError('OVERLOADED', message, { details: { id, registrationsPerHolderMax } });
+		const all = [...registrations.values()];
+		const count = all.filter(({ holders }) => holders.has(holder)).length;
+		if (count >= registrationsPerHolderMax && holder.isSidecar !== true) {
+			const message = `this connection has registered ${count} instances, which is the limit`;
+			throw new SpockError('OVERLOADED', message, { details: { id, registrationsPerHolderMax } });
+		}
+		const { share } = holder;
+		if (share === undefined || known?.holders.hasOfShare(share)) return;
+		const shareMax = Math.max(registrationsPerHolderMax, Math.ceil(registrationsMax * REGISTRATIONS_SHARE));
+		if (all.filter(({ holders }) => holders.hasOfShare(share)).length < shareMax) return;
+		const message = `the clients of this app or address have registered ${shareMax} instances, which is their share of ${registrationsMax}`;
+		throw new SpockError('OVERLOADED', message, { details: { id, registrationsMax } });
 	}
 }

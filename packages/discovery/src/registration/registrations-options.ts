@@ -41,7 +41,7 @@ export interface RegistrationsOptions {
 	readonly ttlMs?: number;
 	/** After how long critical the registry deregisters an instance by itself, in milliseconds; Consul's minimum is a minute. Default 600000. */
 	readonly deregisterAfterMs?: number;
-	/** Registrations at once; the next one replaces one that no client has held for the grace, or is OVERLOADED. Default 1024. */
+	/** Registrations at once; the next one replaces one that no client has held for the grace, or is OVERLOADED. Default 1024, or as many as the registrar can hold. */
 	readonly registrationsMax?: number;
 	/** Registrations of one connection; the next one is OVERLOADED. Default 64. */
 	readonly registrationsPerHolderMax?: number;
@@ -70,7 +70,8 @@ export function resolveRegistrationsOptions(options: RegistrationsOptions): Reso
 		ttlMs = DEFAULT_TTL_MS,
 		deregisterAfterMs = DEFAULT_DEREGISTER_AFTER_MS,
 		reconnectGraceMs = DEFAULT_RECONNECT_GRACE_MS,
-		registrationsMax = DEFAULT_REGISTRATIONS_MAX,
+		registrar,
+		registrationsMax = Math.min(DEFAULT_REGISTRATIONS_MAX, registrar.registrationsMax ?? DEFAULT_REGISTRATIONS_MAX),
 		registrationsPerHolderMax = DEFAULT_REGISTRATIONS_PER_HOLDER_MAX,
 		registrationsNamedOnly = false,
 	} = options;

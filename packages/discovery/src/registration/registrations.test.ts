@@ -81,6 +81,17 @@ describe('an app that registers', () => {
 		expect(await registrations.claim({ ...barista, tags: ['again'] }, app)).toMatchObject({ state: 'registered' });
 		await registrations.claim({ ...barista, id: 'b3' }, holder());
 		expect(() => registrations.claim({ ...barista, id: 'b4' }, holder())).toThrow(/3 instances are registered/);
+		const { registrations: shared } = openRegistrations({ registrationsMax: 6, registrationsPerHolderMax: 2 });
+		const ofShop = (id: number) => ({ ...holder(), id, share: 'app shop' });
+		const b = (number: number) => ({ ...barista, id: `b${number}` });
+		for (const number of [1, 2, 3]) await shared.claim(b(number), ofShop(number));
+		expect(() => shared.claim(b(4), ofShop(4))).toThrow(/clients of this app or address have registered 3/);
+		await shared.claim(b(3), ofShop(5));
+		await shared.claim(b(4), { ...holder(), share: 'app till' });
+		const other = { ...holder(), share: 'host 10.0.0.9', isSidecar: true };
+		const { registrations: first } = openRegistrations({ registrationsMax: 6, registrationsPerHolderMax: 2 });
+		for (const number of [1, 2, 3]) await first.claim(b(number), other);
+		expect(() => first.claim(b(4), other)).toThrow(/their share of 6/);
 		const { registrations: none } = openRegistrations({ registrationsMax: 0 });
 		const refusal = expect.objectContaining({
 			code: 'UNKNOWN_FUNC',

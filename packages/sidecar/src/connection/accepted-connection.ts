@@ -23,7 +23,7 @@ import type { Answer, Answered, RequestContext } from './answer.ts';
 import { ClientHello } from './client-hello.ts';
 import type { ConnectionContext, ConnectionOwner } from './connection-context.ts';
 import { ConnectionEnd } from './connection-end.ts';
-import { type ConnectionFacts, type PeerFacts, peerFactsOf, type WatchedFacts } from './connection-facts.ts';
+import { type ConnectionFacts, hostOf, type PeerFacts, peerFactsOf, type WatchedFacts } from './connection-facts.ts';
 import { ConnectionInput, TOKEN_HELLO_BYTES_MAX } from './connection-input.ts';
 import type { EventLine, EventSession } from './event-session.ts';
 import { PackedInput } from './packed-input.ts';
@@ -80,7 +80,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 				reading: () => this.hello.reading,
 				oversize: (name, refusal) => context.observer.oversize?.(id, name, refusal),
 				now: () => context.clock.now(),
-				asker: id,
+				asker: () => this.share,
 				full: () => context.limited('subscriptionsMax'),
 			},
 			context.limits.subscriptionsMax,
@@ -161,6 +161,17 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 
 	get identity(): string | undefined {
 		return this.hello.identity;
+	}
+
+	get share(): string {
+		const { app, identity } = this;
+		if (app !== undefined) return `app ${app}`;
+		const { address } = this.#peer;
+		return address === null ? `client ${identity ?? ''}` : `host ${hostOf(address)}`;
+	}
+
+	get isSidecar(): boolean {
+		return this.hello.isSidecar;
 	}
 
 	/** Subscriptions of this client. */

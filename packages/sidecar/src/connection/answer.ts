@@ -46,6 +46,13 @@ export interface Caller {
 	readonly identity: string | undefined;
 	/** The app of its token; undefined where no token is required, or the token has no name. */
 	readonly app: string | undefined;
+	/**
+	 * Whose share of a limit its use counts against: of its app; without one, of its address, which it cannot make up; at a socket, of its
+	 * client. All that say nothing of themselves have one share.
+	 */
+	readonly share: string;
+	/** True for another sidecar, which asks for its own clients. */
+	readonly isSidecar: boolean;
 	/** Stores the client's name and process, and which pushes it understands. Gives how it packs what it sends from now on; undefined: it does not. */
 	greet(hello: HelloData): Packing | undefined;
 	/**

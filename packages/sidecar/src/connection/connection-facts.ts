@@ -58,6 +58,11 @@ export interface PeerFacts {
 	readonly certificate: string | null;
 }
 
+/** The host in the address of a peer: what all connections of one machine have in common, and cannot make up. */
+export function hostOf(address: string): string {
+	return address.slice(0, address.lastIndexOf(':'));
+}
+
 /** Reads what a socket knows of its other end. */
 export function peerFactsOf(socket: Duplex): PeerFacts {
 	const { remoteAddress: host, remotePort: port, authorized, getPeerCertificate } = socket as Partial<TLSSocket>;

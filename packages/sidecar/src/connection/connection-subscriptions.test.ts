@@ -8,7 +8,7 @@ it('its revision shows that one query has replaced another, though their number 
 		watch: () => ({ stop: () => undefined }),
 		peek: () => ({ revision: 1, source: 'live' }),
 	} as unknown as WatchedSource<string, SnapshotState>;
-	const sink = { refusal: () => undefined, now: () => 0, asker: 1 } as unknown as PushSink<SnapshotState>;
+	const sink = { refusal: () => undefined, now: () => 0, asker: () => '' } as unknown as PushSink<SnapshotState>;
 	const kind = { source, keyOf: (query: string) => query, normalise: (query: string) => query };
 	const subscriptions = new ConnectionSubscriptions<string, SnapshotState>(kind, sink, 10);
 	const { signal } = new AbortController();

@@ -26,8 +26,8 @@ export interface PushConnection {
 	superseded(): void;
 	/** The clock of ages. */
 	now(): number;
-	/** Identifies the connection among the readers of the source. */
-	readonly asker: number;
+	/** Whose share of the source it uses now. */
+	asker(): string;
 	/** A subscription over the limit was refused. */
 	full(): void;
 }
@@ -124,7 +124,7 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 		const known = source.peek(asked);
 		if (known !== undefined) return this.#reply(key, known);
 		subscription.asking++;
-		return source.get(asked, callOptions(call, this.#sink.asker)).then(
+		return source.get(asked, callOptions(call, this.#sink.asker())).then(
 			(first) => {
 				subscription.asking--;
 				return this.#reply(key, source.peek(asked) ?? first);
@@ -171,7 +171,7 @@ export class ConnectionSubscriptions<Q, S extends SnapshotState> {
 				query,
 				// Wait until the reply is sent: a push must not precede the answer to its subscription.
 				{ next: (snapshot) => this.#tell(key, snapshot) },
-				{ asker: this.#sink.asker },
+				{ asker: this.#sink.asker() },
 			),
 			asking: 0,
 			toldRevision: Number.POSITIVE_INFINITY,

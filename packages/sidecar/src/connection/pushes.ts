@@ -101,7 +101,7 @@ export class Pushes {
 			refusal: (snapshot) => snapshotRefusal(event, snapshot, port.reading()),
 			oversize: (snapshot, refusal) => port.oversize('key' in snapshot ? snapshot.key : snapshot.service, refusal),
 			now: () => port.now(),
-			asker: port.asker,
+			asker: () => port.asker(),
 			full: () => port.full(),
 		};
 	}

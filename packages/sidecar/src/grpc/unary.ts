@@ -2,6 +2,7 @@ import type { handleUnaryCall, ServerUnaryCall } from '@grpc/grpc-js';
 import { type AskedBy, type CallOptions, SpockError } from '@spock/protocol';
 import type { Clock } from '@spock/protocol/internal';
 
+import { hostOf } from '../connection/connection-facts.ts';
 import type { SidecarObserver } from '../foundation/observer.ts';
 import { callOptions } from '../foundation/sidecar-source.ts';
 import { statusName, statusOf } from './grpc-status.ts';
@@ -17,9 +18,10 @@ export interface CallsContext {
 /** A call that waits for its answer: how long, and until when. Asked for only where there is something to wait for. */
 export type Waiting = () => CallOptions & AskedBy;
 
-/** Who asks: by its address, for a call does not know its connection; all who come by a unix domain socket are one. */
+/** Whose share a call uses: its host's, as of other connections; all who come by a unix domain socket are one. */
 export function askerOf(call: { getPeer(): string }): string {
-	return `grpc ${call.getPeer()}`;
+	const peer = call.getPeer();
+	return peer.includes(':') ? `host ${hostOf(peer)}` : 'grpc';
 }
 
 /** The calls with one answer. */

@@ -44,7 +44,7 @@ export function explainHandler(
 		const key = `${frameBytesMax} ${queryKey(query)}`;
 		const before = replies.find(key);
 		if (before !== undefined) return before;
-		const options = callOptions(call, call.caller.id);
+		const options = callOptions(call, call.caller.share);
 		const inspection = (await source.inspect?.(query, options)) ?? inspectionOf(await source.get(query, options));
 		// Of many concurrent callers, the first makes the answer.
 		const meanwhile = replies.find(key);

@@ -53,7 +53,9 @@ function lookUp<Q, D extends Q & { readonly maxAgeMs?: number }, S, R>(
 	const { maxAgeMs } = data;
 	const known = maxAgeMs === undefined ? source.peek(data) : undefined;
 	if (known !== undefined) return reply(known, data);
-	return source.get(data, { ...callOptions(call, call.caller.id), maxAgeMs }).then((snapshot) => reply(snapshot, data));
+	return source
+		.get(data, { ...callOptions(call, call.caller.share), maxAgeMs })
+		.then((snapshot) => reply(snapshot, data));
 }
 
 /** One healthy instance, balanced across all callers of this sidecar. */
@@ -82,7 +84,8 @@ export function getInstancesHandler(source: ServiceSource): Handler<'getInstance
 
 /** The names of all services. */
 export function listServicesHandler(source: ServiceSource): Handler<'listServices'> {
-	return async (data, call) => call.caller.answerWithList(await source.list(data, callOptions(call, call.caller.id)));
+	return async (data, call) =>
+		call.caller.answerWithList(await source.list(data, callOptions(call, call.caller.share)));
 }
 
 /** The current snapshot; its changes are pushed from now on. */

@@ -18,8 +18,8 @@ import {
 	SpockError,
 } from '@spock/protocol';
 import { ageClockOf, type Clock, systemClock, type TimerHandle } from '@spock/protocol/internal';
-
 import { UpstreamRegistrar } from './upstream-registrar.ts';
+import { UPSTREAM_QUERIES_MAX } from './upstream-room.ts';
 import { OWN_CODES, UpstreamWatch, type UpstreamWatchOptions } from './upstream-watch.ts';
 
 /** How often a failure is reported again while it lasts. */
@@ -46,6 +46,7 @@ export class UpstreamBackend implements Backend {
 	readonly name = 'spock';
 	/** The connection asks whether what is known is still live. */
 	readonly confirmsAfterStandstill = true;
+	readonly queriesMax: Backend['queriesMax'] = UPSTREAM_QUERIES_MAX;
 	readonly registrar: Registrar;
 	/** Called when other sidecars than before are asked. */
 	pathChanged: () => void = () => undefined;

@@ -1,6 +1,8 @@
 import type { InstanceDefinition, InstanceHealth, Registrar, RegistrationTerms } from '@spock/discovery';
 import { type RegisterServiceData, type RegistrationReply, type ServiceRegistrar, SpockError } from '@spock/protocol';
 
+import { UPSTREAM_REGISTRATIONS_MAX } from './upstream-room.ts';
+
 /** How long the other sidecar has for one write. */
 const WRITE_TIMEOUT_MS = 5000;
 
@@ -21,6 +23,7 @@ type ForApp = { readonly app?: string };
  * The client keeps them registered across reconnects, so a renewal only looks whether that has succeeded.
  */
 export class UpstreamRegistrar implements Registrar {
+	readonly registrationsMax: number = UPSTREAM_REGISTRATIONS_MAX;
 	readonly #registrar: ServiceRegistrar;
 	readonly #localHost: () => string | undefined;
 	readonly #registered = new Map<string, Registered>();

@@ -67,6 +67,8 @@ class ChainBackend implements Backend {
 	readonly watchKey: Backend['watchKey'];
 	/** Of the first member that takes registrations. */
 	readonly registrar: Registrar | undefined;
+	/** The least of its backends, for each of which every question is watched. */
+	readonly queriesMax: Backend['queriesMax'];
 	readonly #members: readonly Backend[];
 	readonly #clock: Clock;
 	readonly #firstWordMs: number;
@@ -88,6 +90,11 @@ class ChainBackend implements Backend {
 		this.trustsEmpty = backends.every(({ trustsEmpty }) => trustsEmpty === true);
 		const keyed = backends.find(({ watchKey }) => watchKey !== undefined);
 		this.watchKey = keyed?.watchKey?.bind(keyed);
+		const limits = backends.flatMap(({ queriesMax }) => queriesMax ?? []);
+		if (limits.length > 0) {
+			const least = (kind: 'services' | 'keys'): number => Math.min(...limits.map((limit) => limit[kind]));
+			this.queriesMax = { services: least('services'), keys: least('keys') };
+		}
 		this.registrar = backends.find(({ registrar }) => registrar !== undefined)?.registrar;
 		this.#clock = clock;
 		this.#firstWordMs = durationMsOption('firstWordMs', options.firstWordMs ?? DEFAULT_FIRST_WORD_MS);

@@ -3,6 +3,7 @@ import { getServers } from 'node:dns';
 import { consulOptionsFromEnvironment, DEFAULT_BEARER_TOKEN_FILE } from '@spock/discovery';
 
 import { POD_SOCKET_DIRECTORY } from '@spock/protocol/node';
+import { UPSTREAM_QUERIES_MAX, UPSTREAM_REGISTRATIONS_MAX } from '../../upstream/upstream-room.ts';
 import { parseTcpAddress } from '../client/sidecar-target.ts';
 import type { Value } from '../settings/setting.ts';
 import { type SettingName, type Settings, TERMINAL_LIMITS } from '../settings/settings.ts';
@@ -88,11 +89,26 @@ function placeDecisions(settings: Settings): Decisions {
 	};
 }
 
-function halves({ entriesMax, keyEntriesMax, eventsBytesMax }: Settings): Decisions {
+/** Limits of what is asked, and what is half of another one. */
+function halves(settings: Settings): Decisions {
+	const isBehindOther = backendNames(settings).includes('spock');
+	const { services, keys } = UPSTREAM_QUERIES_MAX;
+	const least = (name: 'entriesMax' | 'keyEntriesMax' | 'registrationsMax', room: number): number => {
+		const { value, origin } = settings[name];
+		return isBehindOther && origin === 'default' ? Math.min(value, room) : value;
+	};
+	const entriesMax = least('entriesMax', services);
+	const keyEntriesMax = least('keyEntriesMax', keys);
+	const because = 'the room that the other sidecar has for one client';
 	return {
-		entriesPerClientMax: { value: Math.ceil(entriesMax.value / 2), because: 'half of entriesMax' },
-		keyEntriesPerClientMax: { value: Math.ceil(keyEntriesMax.value / 2), because: 'half of keyEntriesMax' },
-		eventsRetentionBytes: { value: eventsBytesMax.value / 2, because: 'half of eventsBytesMax' },
+		...(isBehindOther && {
+			entriesMax: { value: entriesMax, because },
+			keyEntriesMax: { value: keyEntriesMax, because },
+			registrationsMax: { value: least('registrationsMax', UPSTREAM_REGISTRATIONS_MAX), because },
+		}),
+		entriesPerClientMax: { value: Math.ceil(entriesMax / 2), because: 'half of entriesMax' },
+		keyEntriesPerClientMax: { value: Math.ceil(keyEntriesMax / 2), because: 'half of keyEntriesMax' },
+		eventsRetentionBytes: { value: settings.eventsBytesMax.value / 2, because: 'half of eventsBytesMax' },
 	};
 }
 

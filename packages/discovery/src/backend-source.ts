@@ -47,6 +47,8 @@ export const DEFAULT_FIRST_ANSWER_MS = 4000;
 export const DEFAULT_EMPTY_HOLD_MS = 10_000;
 /** Fraction of healthy instances below which all are served: never. */
 export const DEFAULT_PANIC_THRESHOLD = 0;
+/** About how much memory answers may take, in bytes; the same number for keys. */
+export const DEFAULT_ANSWERS_BYTES_MAX: number = 256 * 1024 * 1024;
 /** How long a source that is closed waits for the registry to take out what was registered through it. */
 const DEREGISTER_MS = 1000;
 
@@ -68,6 +70,11 @@ export interface BackendSourceOptions {
 	readonly keyEntriesMax?: number;
 	/** Of those, how many may be there for one client alone. Default: half of them. */
 	readonly keyEntriesPerClientMax?: number;
+	/**
+	 * About how much memory the answers may take, in bytes: at it a further question is OVERLOADED, and at half of it one of a client that
+	 * alone asks for all that; the same number for keys. Default 256 MiB.
+	 */
+	readonly answersBytesMax?: number;
 	/** Age past which a last known snapshot is UNAVAILABLE, in milliseconds. Default: no limit. */
 	readonly staleMaxMs?: number;
 	/** How long a read waits for the first answer before it is NOT_READY, in milliseconds. Default 4000. */
@@ -84,6 +91,8 @@ export interface BackendSourceOptions {
 	 * What cannot be written or read there is reported to `onEvent`, and changes nothing else.
 	 */
 	readonly stateDir?: string;
+	/** Most bytes of what is in `stateDir`; the least recently written answers go. Default 48 MiB. */
+	readonly stateBytesMax?: number;
 	/** Which registry and which part of it this is; a state file of another one is refused. Default: the backend's name. */
 	readonly stateScope?: string;
 	/**
@@ -119,13 +128,16 @@ export class BackendSource implements ServiceSource {
 		this.#backend = backend;
 		this.#clock = clock;
 		this.#onEvent = onEvent;
-		const { stateDir, stateScope = backend.name } = options;
-		const state = stateDir === undefined ? undefined : new StateStore({ stateDir, stateScope, clock, onEvent });
+		const { stateDir, stateScope = backend.name, stateBytesMax } = options;
+		const state =
+			stateDir === undefined ? undefined : new StateStore({ stateDir, stateScope, stateBytesMax, clock, onEvent });
 		this.#state = state;
 		this.#lists = new ListCache({ backend, clock, state, onEvent });
 		const firstAnswerMs = durationMsOption('firstAnswerMs', options.firstAnswerMs ?? DEFAULT_FIRST_ANSWER_MS);
 		this.#firstAnswerMs = firstAnswerMs;
+		const { answersBytesMax = DEFAULT_ANSWERS_BYTES_MAX } = options;
 		const common = {
+			bytesMax: integerOption('answersBytesMax', answersBytesMax, 1, Number.MAX_SAFE_INTEGER),
 			clock,
 			onEvent,
 			confirmsAfterStandstill: backend.confirmsAfterStandstill === true,

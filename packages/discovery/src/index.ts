@@ -1,6 +1,7 @@
 export {
 	BackendSource,
 	type BackendSourceOptions,
+	DEFAULT_ANSWERS_BYTES_MAX,
 	DEFAULT_EMPTY_HOLD_MS,
 	DEFAULT_ENTRIES_MAX,
 	DEFAULT_IDLE_TTL_MS,
@@ -93,4 +94,5 @@ export {
 	DEFAULT_TTL_MS as DEFAULT_REGISTRATION_TTL_MS,
 	type RegistrationsOptions,
 } from './registration/registrations-options.ts';
+export { DEFAULT_STATE_BYTES_MAX } from './state/state-store.ts';
 export { type FetchAnswer, WatchLoop, type WatchLoopOptions, watchMachine } from './watch/watch-loop.ts';

@@ -1,9 +1,10 @@
 import { BackendSource, createLocalBackend } from '@spock/discovery';
 import { AcceptedTokens, createSidecar } from '@spock/sidecar';
-import { tempSocket } from '@spock/testkit';
+import { tempSocket, waitFor } from '@spock/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { RawClient } from './raw-client.ts';
+import { run } from './running-sidecar.ts';
 import { sharedSidecar, upstreamOf } from './upstream-fixture.ts';
 
 type Hello = Readonly<Record<string, unknown>>;
@@ -77,6 +78,58 @@ describe('the connections of one client have one share, and another client has i
 		expect(await watch(await connect(port, secret('one')), 0, 3)).toEqual(['watched', 'watched', 'watched']);
 		expect(await watch(await connect(port, secret('other')), 3, 2)).toEqual(['watched', 'OVERLOADED']);
 		expect(await watch(await connect(socket, secret('one')), 4, 1)).toEqual(['watched']);
+	});
+});
+
+describe('bytes that all clients hold together', () => {
+	const long = (bytes: number) => ({ service: 'slow', tags: Array.from({ length: 4 }, () => 'x'.repeat(bytes / 4)) });
+
+	it('of waiting requests: a client at its share is OVERLOADED, others are not, and what is short still waits', async () => {
+		await using running = await run({ inFlightBytesMax: 65_536 });
+		const one = await connect(running.place.path, secret('one'));
+		const other = await connect(running.place.path, secret('other'));
+		const name = (id: number) => ({ ...long(2000), meta: { a: String(id) } });
+		for (let id = 2; id < 20; id++) one.request(id, 'getInstances', name(id));
+		const refused = { error: { code: 'OVERLOADED', details: { inFlightBytesMax: 65_536 } } };
+		for (let id = 17; id < 20; id++) expect(await one.next()).toMatchObject({ id, ...refused });
+		one.request(20, 'getInstances', { service: 'slow' });
+		other.request(2, 'getInstances', name(2));
+		one.send({ func: 'cancel', data: { id: 2 } });
+		one.request(2, 'getInstances', name(2));
+		expect(await one.ask(21, 'ping', 1)).toEqual({ id: 21, data: 1 });
+		expect(await other.ask(3, 'ping', 1)).toEqual({ id: 3, data: 1 });
+		expect(await one.ask(22, 'getInstances', name(22))).toMatchObject({ id: 22, ...refused });
+		expect(running.limited.filter((limit) => limit === 'inFlightBytesMax')).toHaveLength(4);
+		for (let id = 2; id < 17; id++) one.send({ func: 'cancel', data: { id } });
+		for (let id = 30; id < 45; id++) one.request(id, 'getInstances', name(id));
+		expect(await one.ask(45, 'getInstances', name(45))).toMatchObject({ id: 45, ...refused });
+	});
+
+	it('of frames that have not come whole: one with a long one is closed at its share, others go on', async () => {
+		await using running = await run({ partialBytesMax: 400_000 });
+		const clients = [];
+		for (const _ of [1, 2]) clients.push(await connect(running.place.path, secret('one')));
+		const [first, second] = clients;
+		const other = await connect(running.place.path, secret('other'));
+		const begin = `{"id":2,"func":"ping","data":"${'x'.repeat(150_000)}`;
+		first?.socket.write(begin);
+		other.socket.write(begin);
+		await waitFor(
+			'both',
+			() => running.sidecar.connections().filter(({ bytesRead }) => bytesRead > 150_000).length === 2,
+		);
+		second?.socket.write(begin);
+		expect(await second?.next()).toBeUndefined();
+		await waitFor('the end', () => running.reasons.length > 0);
+		expect(running.reasons).toEqual(['partial-frame']);
+		expect(running.limited).toContain('partialBytesMax');
+		for (const client of [first, other]) {
+			client?.socket.write('"}\n');
+			expect(await client?.next()).toMatchObject({ id: 2 });
+			client?.socket.write(begin);
+			client?.socket.write('"}\n');
+			expect(await client?.next()).toMatchObject({ id: 2 });
+		}
 	});
 });
 

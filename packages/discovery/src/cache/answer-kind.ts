@@ -21,6 +21,8 @@ export interface AnswerKind<Q, V extends readonly unknown[], S extends SnapshotS
 	describe(query: Q): WatchedQuery;
 	/** Starts a watch at the registry. */
 	watch(query: Q, observer: BackendObserver<V>): BackendWatch;
+	/** About how many bytes of memory a value takes, with the lines that are made of it. */
+	bytesOf(value: V): number;
 	/** True if readers cannot distinguish the two; the served value then stays. */
 	isSame(served: V, answered: V): boolean;
 	/** True if an empty answer is always believed, and not held back. */

@@ -8,15 +8,27 @@ const EMPTY_IDLE_TTL_MS = 5000;
 /** Share of a limit that is evicted at once, because choosing the entries requires a look at all of them. */
 const ROOM_SHARE = 1 / 16;
 
+/** What a query takes without an answer, and each character of its key, by the growth of a sidecar that 2,500 long ones were asked of. */
+const QUERY_BYTES = 2000;
+const BYTES_PER_CHARACTER = 10;
+
 type Asker = AskedBy['asker'];
 
 /** What {@link CacheEntries} need; all resolved. */
 export interface CacheEntriesOptions<Q, V extends readonly unknown[], S extends SnapshotState>
-	extends Omit<CacheEntryContext<Q, V, S>, 'nextRevision' | 'endIfUnread'> {
+	extends Omit<CacheEntryContext<Q, V, S>, 'nextRevision' | 'endIfUnread' | 'grew'> {
 	readonly idleTtlMs: number;
 	readonly entriesMax: number;
 	/** Most entries that serve one asker alone. */
 	readonly entriesPerClientMax: number;
+	/** About how much memory all answers may take before there is no room for a further query. */
+	readonly bytesMax: number;
+}
+
+/** What entries use of the limits. */
+interface Use {
+	count: number;
+	bytes: number;
 }
 
 /** The entries of a cache: their limits, which one makes room for another, and which has been idle for too long. */
@@ -25,7 +37,8 @@ export class CacheEntries<Q, V extends readonly unknown[], S extends SnapshotSta
 	readonly #context: CacheEntryContext<Q, V, S>;
 	readonly #entries = new Map<string, CacheEntry<Q, V, S>>();
 	/** Entries that serve one asker alone. */
-	readonly #shares = new Map<Asker, number>();
+	readonly #shares = new Map<Asker, Use>();
+	#bytes = 0;
 	/** The entry whose watch is being started: its caller is not among its readers yet. */
 	#opening: CacheEntry<Q, V, S> | undefined;
 	#revision = 0;
@@ -40,6 +53,12 @@ export class CacheEntries<Q, V extends readonly unknown[], S extends SnapshotSta
 			...options,
 			nextRevision: () => ++this.#revision,
 			endIfUnread: (query) => this.#endIfUnread(query),
+			grew: (entry, bytes) => {
+				entry.bytes += bytes;
+				this.#bytes += bytes;
+				const share = entry.asker === undefined ? undefined : this.#shares.get(entry.asker);
+				if (share !== undefined) share.bytes += bytes;
+			},
 		};
 	}
 
@@ -69,6 +88,7 @@ export class CacheEntries<Q, V extends readonly unknown[], S extends SnapshotSta
 		this.#entries.set(key, entry);
 		this.#listenIfInUse();
 		this.#count(entry, asker);
+		this.#context.grew(entry, QUERY_BYTES + key.length * BYTES_PER_CHARACTER);
 		this.#armSweep();
 		this.#opening = entry;
 		try {
@@ -93,42 +113,62 @@ export class CacheEntries<Q, V extends readonly unknown[], S extends SnapshotSta
 		this.#entries.clear();
 		this.#listenIfInUse();
 		this.#shares.clear();
+		this.#bytes = 0;
 	}
 
 	/** Counts an entry against the share of this asker alone. */
 	#count(entry: CacheEntry<Q, V, S>, asker: Asker): void {
 		const before = entry.asker;
 		entry.asker = asker;
-		if (before !== undefined) {
-			const count = (this.#shares.get(before) ?? 0) - 1;
-			if (count > 0) this.#shares.set(before, count);
-			else this.#shares.delete(before);
+		const left = before === undefined ? undefined : this.#shares.get(before);
+		if (left !== undefined) {
+			left.count--;
+			left.bytes -= entry.bytes;
+			if (left.count === 0) this.#shares.delete(before);
 		}
-		if (asker !== undefined) this.#shares.set(asker, (this.#shares.get(asker) ?? 0) + 1);
+		if (asker === undefined) return;
+		const share = this.#shares.get(asker) ?? { count: 0, bytes: 0 };
+		share.count++;
+		share.bytes += entry.bytes;
+		this.#shares.set(asker, share);
 	}
 
 	/** Makes room for one more entry. Throws OVERLOADED if all have readers. */
 	#makeRoom(asker: Asker): void {
-		const { entriesMax, entriesPerClientMax, kind } = this.#options;
-		const isShareFull = (): boolean => asker !== undefined && (this.#shares.get(asker) ?? 0) >= entriesPerClientMax;
-		if (isShareFull()) this.#evictIdle(entriesPerClientMax, asker);
-		if (isShareFull()) {
-			const message = `this client watches ${entriesPerClientMax} different ${kind.noun}s, which is the limit of one client`;
-			throw new SpockError('OVERLOADED', message, { details: { entriesPerClientMax } });
+		const { entriesMax, entriesPerClientMax, bytesMax, kind } = this.#options;
+		const ofShare = (): Use => this.#shares.get(asker) ?? { count: 0, bytes: 0 };
+		const bytesPerClientMax = bytesMax / 2;
+		if (asker !== undefined) {
+			this.#evictIdle(ofShare, { count: entriesPerClientMax, bytes: bytesPerClientMax }, asker);
+			if (ofShare().count >= entriesPerClientMax) {
+				const message = `this client watches ${entriesPerClientMax} different ${kind.noun}s, which is the limit of one client`;
+				throw new SpockError('OVERLOADED', message, { details: { entriesPerClientMax } });
+			}
+			if (ofShare().bytes >= bytesPerClientMax) {
+				const message = `the ${kind.noun}s that this client watches take about ${megabytes(ofShare().bytes)} MB, which is more than its share`;
+				throw new SpockError('OVERLOADED', message, { details: { bytesMax } });
+			}
 		}
-		if (this.#entries.size >= entriesMax) this.#evictIdle(entriesMax, undefined);
-		if (this.#entries.size >= entriesMax) {
+		const ofAll = (): Use => ({ count: this.#entries.size, bytes: this.#bytes });
+		this.#evictIdle(ofAll, { count: entriesMax, bytes: bytesMax }, undefined);
+		if (ofAll().count >= entriesMax) {
 			throw new SpockError('OVERLOADED', `${entriesMax} different ${kind.noun}s are watched, which is the limit`, {
 				details: { entriesMax },
 			});
 		}
+		if (ofAll().bytes >= bytesMax) {
+			const message = `the ${kind.noun}s that are watched take about ${megabytes(this.#bytes)} MB, and there is room for ${megabytes(bytesMax)}`;
+			throw new SpockError('OVERLOADED', message, { details: { bytesMax } });
+		}
 	}
 
 	/**
-	 * Evicts a share of `limit` of the entries without readers, of this asker or of all: unknown services first, entries that cannot be
-	 * restored while the registry is away last, and among equals the least recently used.
+	 * At a limit, evicts entries without readers, of this asker or of all, until a share of the limit is free: unknown services first,
+	 * entries that cannot be restored while the registry is away last, and among equals the least recently used.
 	 */
-	#evictIdle(limit: number, asker: Asker): void {
+	#evictIdle(used: () => Use, limit: Use, asker: Asker): void {
+		const { count, bytes } = used();
+		if (count < limit.count && bytes < limit.bytes) return;
 		const idle: { key: string; entry: CacheEntry<Q, V, S>; rank: number }[] = [];
 		for (const [key, entry] of this.#entries) {
 			if (isRead(entry) || (asker !== undefined && entry.asker !== asker)) continue;
@@ -136,7 +176,11 @@ export class CacheEntries<Q, V extends readonly unknown[], S extends SnapshotSta
 			idle.push({ key, entry, rank: entry.served.isEmpty ? 0 : entry.isLastKnown ? 2 : 1 });
 		}
 		idle.sort((left, right) => left.rank - right.rank || left.entry.usedAtMs - right.entry.usedAtMs);
-		for (const { key, entry } of idle.slice(0, Math.ceil(limit * ROOM_SHARE))) this.#evict(key, entry);
+		for (const { key, entry } of idle) {
+			const now = used();
+			if (now.count <= limit.count * (1 - ROOM_SHARE) && now.bytes <= limit.bytes * (1 - ROOM_SHARE)) return;
+			this.#evict(key, entry);
+		}
 	}
 
 	/** Turns the flag of `peek` into a time. */
@@ -150,6 +194,7 @@ export class CacheEntries<Q, V extends readonly unknown[], S extends SnapshotSta
 		this.#entries.delete(key);
 		this.#listenIfInUse();
 		this.#count(entry, undefined);
+		this.#bytes -= entry.bytes;
 		entry.evict();
 	}
 
@@ -209,6 +254,10 @@ export class CacheEntries<Q, V extends readonly unknown[], S extends SnapshotSta
 			this.#evict(key, entry);
 		}
 	}
+}
+
+function megabytes(bytes: number): number {
+	return Math.ceil(bytes / 1e6);
 }
 
 /** True if an observer follows it, or a caller waits for an answer. */

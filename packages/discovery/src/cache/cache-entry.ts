@@ -1,4 +1,4 @@
-import { type QuestionState, type SnapshotState, SpockError } from '@spock/protocol';
+import { type AskedBy, type QuestionState, type SnapshotState, SpockError } from '@spock/protocol';
 import { ageClockOf, isFinal, step } from '@spock/protocol/internal';
 
 import type { EntryInspection, EntryStatus } from './answer-kind.ts';
@@ -23,6 +23,8 @@ const UNREAD_MS = 10_000;
 export interface CacheEntryContext<Q, V extends readonly unknown[], S extends SnapshotState>
 	extends ServedSnapshotContext<Q, V, S>,
 		Pick<EmptyHoldContext<Q, V>, 'emptyHoldMs'> {
+	/** What an entry serves takes so many bytes more than before. */
+	readonly grew: (entry: { bytes: number; readonly asker: AskedBy['asker'] }, bytes: number) => void;
 	/** Evicts the entry of a query if it has no readers; true if it is gone. */
 	readonly endIfUnread: (query: Q) => boolean;
 	/** See `Backend.confirmsAfterStandstill`. */
@@ -38,7 +40,10 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	/** Read since the last sweep, which turns this into a time. */
 	peeked = false;
 	/** The asker whose share it counts against: the only one so far; undefined once there are others. */
-	asker: string | number | undefined;
+	asker: AskedBy['asker'];
+	/** About how much memory it takes: the cache counts the query itself. */
+	bytes = 0;
+	#valueBytes = 0;
 	readonly #context: CacheEntryContext<Q, V, S>;
 	/** What is served, and how old it is. */
 	readonly served: ServedSnapshot<Q, V, S>;
@@ -337,7 +342,12 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		// It was held back here, or there was a reason not to.
 		this.#isEmptied ||= emptyHoldMs > 0 && (this.served.value ?? kind.nothing).length > 0;
 		this.#isEmptied &&= isEmpty;
+		const isNew = this.served.value !== value;
 		this.served.publish(value, this.#state, this.#isEmptied);
+		if (!isNew) return;
+		const before = this.#valueBytes;
+		this.#valueBytes = kind.bytesOf(value);
+		this.#context.grew(this, this.#valueBytes - before);
 	}
 
 	/** The empty answer has an explanation other than a registry that lost its data. */

@@ -63,6 +63,52 @@ describe('one client that asks for many names', () => {
 	});
 });
 
+describe('answers that take much memory', () => {
+	const of = (kilobytes: number) => [{ ...instance('big'), meta: { text: 'x'.repeat(kilobytes * 500) } }];
+
+	it('leave no room for further queries of the client that alone asks for them, but for those of others', async () => {
+		const { source, last } = createSource({ answersBytesMax: 1_000_000 });
+		const read = async (service: string, by: { readonly asker: number }, kilobytes = 1): Promise<unknown> => {
+			const reading = source.get({ service }, by);
+			last().answered(of(kilobytes));
+			return (await reading).instances.length;
+		};
+		for (const name of ['a', 'b']) {
+			source.watch({ service: name }, recorder(), CLIENT);
+			last().answered(of(250));
+		}
+		await expect(async () => source.get({ service: 'c' }, CLIENT)).rejects.toMatchObject({
+			code: 'OVERLOADED',
+			message: 'the services that this client watches take about 1 MB, which is more than its share',
+			details: { bytesMax: 1_000_000 },
+		});
+		expect(await read('c', OTHER)).toBe(1);
+		// Another client asks for one of them: it is nobody's share, and there is room for more.
+		expect(await read('b', OTHER)).toBe(1);
+		expect(await read('d', CLIENT)).toBe(1);
+		source.watch({ service: 'e' }, recorder(), OTHER);
+		last().answered(of(600));
+		await expect(async () => source.get({ service: 'f' }, { asker: 3 })).rejects.toMatchObject({
+			message: expect.stringMatching(/^the services that are watched take about \d MB, and there is room for 1$/),
+		});
+	});
+
+	it('make room where nobody reads them, and what has become small again counts as that', async () => {
+		const { source, last, watching } = createSource({ answersBytesMax: 1_000_000 });
+		for (const service of ['a', 'b', 'c', 'd', 'e', 'f']) {
+			const reading = source.get({ service }, { asker: service });
+			last().answered(of(400));
+			await reading;
+		}
+		expect(source.watches().length).toBeLessThan(4);
+		source.watch({ service: 'g' }, recorder(), CLIENT);
+		last().answered(of(700));
+		expect(() => source.watch({ service: 'h' }, recorder(), CLIENT)).toThrow(/more than its share/);
+		watching.find(({ query: { service } }) => service === 'g')?.observer.answered(of(1));
+		source.watch({ service: 'h' }, recorder(), CLIENT);
+	});
+});
+
 it('entries without readers make room at once, those that cannot be had again at last', async () => {
 	const { source, watching, ask, known } = createSmall(4);
 	for (const service of ['one', 'two', 'three']) await ask(service, { asker: Math.random() });

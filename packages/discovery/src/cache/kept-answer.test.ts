@@ -112,6 +112,7 @@ function watchedWhileReading() {
 		idleTtlMs: 60_000,
 		firstAnswerMs: 4000,
 		entriesMax: 10,
+		bytesMax: 2 ** 30,
 		entriesPerClientMax: 10,
 	});
 	const seen: (readonly ServiceInstance[])[] = [];

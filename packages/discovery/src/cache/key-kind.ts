@@ -30,6 +30,7 @@ export function keyKind(
 		normalise: normaliseKeyQuery,
 		describe: (query) => query,
 		watch: watchKey,
+		bytesOf: bytesOfEntries,
 		isSame: isSameEntries,
 		// For a single key, a registry distinguishes missing from denied; of a prefix, keys that the token may not read look missing.
 		trustsEmpty: ({ prefix }) => prefix !== true || backend.trustsEmpty === true,
@@ -44,6 +45,16 @@ export function keyKind(
 		load: (query) => state?.loadKeys(query),
 		keep: (query, entries, verifiedAt) => state?.keepKeys(query, entries, verifiedAt),
 	};
+}
+
+/** What an object takes beside its texts. */
+const ENTRY_BYTES = 256;
+
+/** A value is there as text and in a line. */
+function bytesOfEntries(entries: Entries): number {
+	let bytes = 0;
+	for (const { key, value } of entries) bytes += ENTRY_BYTES + 3 * (key.length + value.length);
+	return bytes;
 }
 
 /** A watched key for status, without its value. */

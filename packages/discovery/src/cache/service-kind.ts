@@ -21,6 +21,7 @@ import { diffInstances, isSameList, type SnapshotDiff } from '../foundation/snap
 import type { KeptValue } from '../state/state-body.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { AnswerKind, EntryInspection, EntryStatus, PublishedChange } from './answer-kind.ts';
+import { bytesOfInstances } from './instance-bytes.ts';
 
 type Instances = readonly ServiceInstance[];
 
@@ -75,6 +76,10 @@ export class ServiceKind implements AnswerKind<ServiceQuery, Instances, ServiceS
 			endIfUnread: () => observer.endIfUnread?.() ?? false,
 		};
 		return backend.watch(query, whileGood(backend.name, noting));
+	}
+
+	bytesOf(instances: Instances): number {
+		return bytesOfInstances(instances);
 	}
 
 	isSame(served: Instances, answered: Instances): boolean {

@@ -23,15 +23,21 @@ export class StateDirectory {
 		this.path = path;
 	}
 
-	/** Creates the directory if necessary, and removes temporary files of dead processes. Returns the names of its files. */
-	async prepare(wallNowMs: number): Promise<string[]> {
+	/** Creates the directory if necessary, and removes temporary files of dead processes. Returns the names of its files, with their bytes. */
+	async prepare(wallNowMs: number): Promise<Map<string, number>> {
 		await makeDirectory(this.path);
 		const names = await readdir(this.path);
 		for (const name of names.filter((one) => one.endsWith(TEMPORARY))) {
 			const { mtimeMs } = await stat(join(this.path, name));
 			if (wallNowMs - mtimeMs > TEMPORARY_AGE_MS) await rm(join(this.path, name), { force: true });
 		}
-		return names.filter((name) => name.endsWith('.json'));
+		const files = new Map<string, number>();
+		for (const name of names.filter((one) => one.endsWith('.json'))) {
+			// Another process may have removed it.
+			const { size } = (await stat(join(this.path, name)).catch(() => undefined)) ?? {};
+			if (size !== undefined) files.set(name, size);
+		}
+		return files;
 	}
 
 	/** The text of a file; undefined if it does not exist. Throws a StateFileError for a file that is not ours, or a system error. */

@@ -135,6 +135,27 @@ describe('what is kept in a state directory', () => {
 		expect(await readdir(at.stateDir)).not.toContain(stateFileName('instances', 'barista'));
 	});
 
+	it('has as many bytes as it may, those of an earlier process included: what was written least recently goes', async () => {
+		await using at = await place();
+		const big = (name: string) => [{ ...instance(name), meta: { text: 'x'.repeat(3000) } }];
+		const served = async (stateBytesMax: number, names: readonly string[]): Promise<string[]> => {
+			const created = createSource({ stateDir: at.stateDir, stateScope: 'dc1', stateBytesMax });
+			for (const name of names) {
+				created.source.watch({ service: name }, recorder());
+				created.last().answered(big(name));
+				await flushed(created);
+			}
+			await created.source.close();
+			const files = await readdir(at.stateDir);
+			return ['a', 'b', 'c', 'd'].filter((name) => files.includes(stateFileName('instances', name)));
+		};
+		expect(await served(10_000, ['a', 'b'])).toEqual(['a', 'b']);
+		expect(await served(10_000, ['c', 'd'])).toHaveLength(2);
+		expect(await served(10_000, ['d'])).toContain('d');
+		// Longer than all that may be there: it is written, and nothing else stays.
+		expect(await served(1000, ['a'])).toEqual(['a']);
+	});
+
 	it('is read only by its user, holds no half-written file, and is written once for many changes', async () => {
 		await using at = await place();
 		const first = await learned(at);

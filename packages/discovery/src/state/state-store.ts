@@ -7,7 +7,7 @@ import {
 	type ServiceListEntry,
 	type ServiceQuery,
 } from '@spock/protocol';
-import { type Clock, stringOption, type TimerHandle } from '@spock/protocol/internal';
+import { type Clock, integerOption, stringOption, type TimerHandle } from '@spock/protocol/internal';
 
 import type { DiscoveryListener } from '../foundation/discovery-event.ts';
 import { settledWithin } from '../foundation/waiting.ts';
@@ -38,6 +38,8 @@ const FAILURES_MAX = 16;
 const RETRY_DELAY_MS = 5000;
 /** Most files in the directory, and most that wait to be written; the oldest is dropped. */
 const FILES_MAX = 10_000;
+/** Most bytes of the files together, by default: the volume of the manifests, less than which a pod is not evicted, has 64 MiB. */
+export const DEFAULT_STATE_BYTES_MAX: number = 48 * 1024 * 1024;
 /** A hanging disk must not delay the end of the process. */
 const CLOSE_MS_MAX = 2000;
 
@@ -45,6 +47,8 @@ const CLOSE_MS_MAX = 2000;
 export interface StateStoreOptions {
 	readonly stateDir: string;
 	readonly stateScope: string;
+	/** Most bytes of the files together; the least recently written go. Default 48 MiB. */
+	readonly stateBytesMax?: number | undefined;
 	readonly clock: Clock;
 	readonly onEvent: DiscoveryListener;
 }
@@ -75,8 +79,10 @@ export class StateStore {
 	readonly #scope: string;
 	readonly #clock: Clock;
 	readonly #onEvent: DiscoveryListener;
-	/** Names of the existing files, least recently written first. */
-	readonly #files = new Set<string>();
+	/** The bytes of the existing files, least recently written first. */
+	readonly #files = new Map<string, number>();
+	#filesBytes = 0;
+	readonly #bytesMax: number;
 	readonly #kept = new Map<string, Kept>();
 	/** Files that were removed, or never existed. */
 	readonly #gone = new Set<string>();
@@ -91,7 +97,8 @@ export class StateStore {
 	#isFailing = false;
 	#isClosed = false;
 
-	constructor({ stateDir, stateScope, clock, onEvent }: StateStoreOptions) {
+	constructor({ stateDir, stateScope, clock, onEvent, stateBytesMax = DEFAULT_STATE_BYTES_MAX }: StateStoreOptions) {
+		this.#bytesMax = integerOption('stateBytesMax', stateBytesMax, 1, Number.MAX_SAFE_INTEGER);
 		this.#directory = new StateDirectory(stringOption('stateDir', stateDir));
 		this.#reader = new StateReader({ directory: this.#directory, scope: stateScope, onEvent });
 		this.#scope = stateScope;
@@ -255,8 +262,8 @@ export class StateStore {
 	}
 
 	#prepare(): Promise<void> {
-		this.#prepared ??= this.#directory.prepare(this.#clock.wallNow()).then((names) => {
-			for (const name of names) if (name !== VERIFIED_FILE) this.#files.add(name);
+		this.#prepared ??= this.#directory.prepare(this.#clock.wallNow()).then((files) => {
+			for (const [name, bytes] of files) if (name !== VERIFIED_FILE) this.#countFile(name, bytes);
 		});
 		return this.#prepared;
 	}
@@ -264,29 +271,39 @@ export class StateStore {
 	async #writeOrRemove(name: string): Promise<void> {
 		const kept = this.#kept.get(name);
 		if (kept !== undefined && kept.body === undefined) return;
-		this.#files.delete(name);
 		if (kept?.body === undefined) {
+			this.#countFile(name, undefined);
 			await this.#directory.remove(name);
 			return;
 		}
-		await this.#makeRoom();
 		const { text, checksum } = encodeStateFile(this.#scope, kept.kind, kept.body(kept.verifiedAt));
+		const bytes = Buffer.byteLength(text);
+		// The old file, which is still there while the new one is written, counts until then.
+		await this.#makeRoom(bytes, name);
 		await this.#directory.write(name, text);
 		kept.checksum = checksum;
 		kept.body = undefined;
-		this.#files.add(name);
+		this.#countFile(name, bytes);
 		this.#reader.written(name);
 		this.#onEvent({ type: 'state-write', outcome: 'ok' });
 	}
 
-	/** Makes room for one more file. */
-	async #makeRoom(): Promise<void> {
-		for (const oldest of this.#files) {
-			if (this.#files.size < FILES_MAX) return;
-			this.#files.delete(oldest);
+	/** Makes room for a file of so many bytes. */
+	async #makeRoom(bytes: number, name: string): Promise<void> {
+		for (const oldest of [...this.#files.keys()]) {
+			if (this.#files.size < FILES_MAX && this.#filesBytes + bytes <= this.#bytesMax) return;
+			if (oldest === name) continue;
+			this.#countFile(oldest, undefined);
 			this.#kept.delete(oldest);
 			await this.#directory.remove(oldest);
 		}
+	}
+
+	/** A file has so many bytes now, and was written last; undefined: it is not there. */
+	#countFile(name: string, bytes: number | undefined): void {
+		this.#filesBytes += (bytes ?? 0) - (this.#files.get(name) ?? 0);
+		this.#files.delete(name);
+		if (bytes !== undefined) this.#files.set(name, bytes);
 	}
 
 	/** When each content was verified last; files of an earlier process keep their times. */

@@ -92,6 +92,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 				numbered: (id, rest) => this.#input.numbered(id, rest),
 				chunkRead: () => {
 					this.#silence.chunkRead();
+					this.#input.chunkRead();
 					this.#requests.chunkRead();
 					this.#readGate.chunkRead();
 				},
@@ -141,6 +142,8 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 				end: this.#end,
 				limits,
 				limited,
+				partials: context.overload.partialBytes,
+				share: () => this.share,
 				enter: (holder) => {
 					this.app = holder.app;
 					return owner.enter(holder);

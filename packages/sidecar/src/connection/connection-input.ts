@@ -14,9 +14,13 @@ import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { LimitName } from '../foundation/observer.ts';
 import type { TokenCheck, TokenHolder } from '../listen/tokens.ts';
 import { eventFrameCost, NEW_FRAME_COST, type ReadGate } from '../overload/read-gate.ts';
+import type { SharedBytes } from '../overload/shared-bytes.ts';
 import type { ConnectionEnd } from './connection-end.ts';
 import type { EventSession, UplinkSession } from './event-session.ts';
 import type { Requests } from './requests.ts';
+
+/** The beginning of a frame that is shorter than this hurts nobody. */
+const LONG_PARTIAL_BYTES = 65_536;
 
 /** What the input of a connection can cause. */
 export interface InputParts {
@@ -33,6 +37,10 @@ export interface InputParts {
 	readonly events: () => EventSession;
 	/** It carries events alone from now on. */
 	readonly becameUplink: () => void;
+	/** Bytes of frames that have not come whole, of all connections. */
+	readonly partials: SharedBytes;
+	/** Whose share of those it uses. */
+	readonly share: () => string;
 	/** A fault of ours. */
 	readonly failed: (func: string, cause: unknown) => void;
 }
@@ -47,6 +55,9 @@ export class ConnectionInput {
 	#tokens: TokenCheck | undefined;
 	#badFramesInARow = 0;
 	#partialSinceMs: number | undefined;
+	/** What it holds of the bytes of frames that have not come whole, and of whose share. */
+	#partialBytes = 0;
+	#partialShare = '';
 	/** What takes every frame, on a connection that carries events alone. */
 	#uplink: UplinkSession | undefined;
 
@@ -82,7 +93,7 @@ export class ConnectionInput {
 		if (this.#tokens !== undefined && !this.#mayEnter(message, this.#tokens)) return;
 		if (message.kind === 'request') {
 			this.#badFramesInARow = 0;
-			if (this.#end.takesRequests) this.#requests.accept(verbatim(message, text), rest);
+			if (this.#end.takesRequests) this.#requests.accept(verbatim(message, text), bytes, rest);
 		} else if (message.kind === 'notice') {
 			this.#badFramesInARow = 0;
 			if (message.func === 'cancel') this.#requests.cancel((message.data as { id?: unknown } | null)?.id);
@@ -114,6 +125,28 @@ export class ConnectionInput {
 		} else this.#countBadFrame();
 	}
 
+	/** A chunk was read: closes a connection that waits for the rest of a long frame while all together wait for too much. */
+	chunkRead(): void {
+		const { framed, partials, limited } = this.#parts;
+		const bytes = framed.partialBytes > LONG_PARTIAL_BYTES ? framed.partialBytes : 0;
+		if (bytes === this.#partialBytes) return;
+		this.#dropPartial();
+		if (bytes === 0) return;
+		const share = this.#parts.share();
+		if (!partials.hasRoom(share, bytes)) {
+			limited('partialBytesMax');
+			this.#end.drop('partial-frame');
+			return;
+		}
+		partials.add(share, bytes);
+		[this.#partialBytes, this.#partialShare] = [bytes, share];
+	}
+
+	#dropPartial(): void {
+		if (this.#partialBytes > 0) this.#parts.partials.add(this.#partialShare, -this.#partialBytes);
+		this.#partialBytes = 0;
+	}
+
 	/** Closes a connection whose frame or hello takes too long; called regularly for all connections. */
 	checkTimes(nowMs: number): void {
 		const { framed, limits, limited, openedAtMs, readGate } = this.#parts;
@@ -136,6 +169,7 @@ export class ConnectionInput {
 
 	/** The connection is gone. */
 	closed(): void {
+		this.#dropPartial();
 		this.#uplink?.closed();
 	}
 

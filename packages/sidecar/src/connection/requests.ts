@@ -22,6 +22,11 @@ import { type Answered, type Caller, PartedAnswer, type RequestContext } from '.
 import type { Dispatcher, PreparedRequest, RequestMemo } from './dispatcher.ts';
 import { TracedRequests } from './traced-requests.ts';
 
+/** A waiting request that is longer than this counts with its bytes; the others are bounded by their number. */
+const LONG_BYTES = 1024;
+/** Its payloads wait within the window of its producer. */
+const OWN_WINDOW = 'publish';
+
 /** Characters of a message that fit into the shortest frame. */
 const FAILURE_LENGTH_MAX = 128;
 
@@ -53,7 +58,7 @@ export class Requests {
 	readonly #context: RequestsContext;
 	readonly #port: RequestsPort;
 	readonly #heads = new FrameHeads();
-	readonly #waiting = new Map<number, AbortController>();
+	readonly #waiting = new Map<number, RequestCall>();
 	/** Requests with a trace context; created for the first. */
 	#traced: TracedRequests | undefined;
 	// Requests answered at once within the current chunk: counted together, with one reading of the clock.
@@ -95,13 +100,14 @@ export class Requests {
 		return true;
 	}
 
-	/** Handles any request; `rest` is the text behind its id, if its frame begins with that. */
-	accept(request: Request, rest: string | undefined): void {
+	/** Handles any request, of so many bytes; `rest` is the text behind its id, if its frame begins with that. */
+	accept(request: Request, bytes: number, rest: string | undefined): void {
 		const { id, func, data, timeoutMs, trace } = request;
 		const { dispatcher, memo } = this.#context;
 		const known = dispatcher.knows(func) ? func : 'other';
 		this.#beginTraced(id, known, trace);
-		if (!this.#mayStart(id, known)) return;
+		const heldBytes = bytes > LONG_BYTES && func !== OWN_WINDOW ? bytes : 0;
+		if (!this.#mayStart(id, known, heldBytes)) return;
 		let prepared: PreparedRequest;
 		try {
 			prepared = dispatcher.prepare(func, data, timeoutMs);
@@ -111,27 +117,29 @@ export class Requests {
 		}
 		const plain = trace !== undefined && rest !== undefined ? splitTrace(rest)?.rest : rest;
 		if (plain !== undefined) memo.remember(plain, request, prepared);
-		this.#handle(prepared, id);
+		this.#handle(prepared, id, heldBytes);
 		this.#endTraced(id);
 	}
 
 	/** The caller cancels this request; does nothing if it is answered. */
 	cancel(id: unknown): void {
 		if (!isId(id)) return;
-		const controller = this.#waiting.get(id);
+		const call = this.#waiting.get(id);
 		this.#traced?.end(id, 'cancelled');
-		if (controller === undefined) return;
+		if (call === undefined) return;
 		this.#waiting.delete(id);
-		this.#context.overload.inFlight--;
-		controller.abort();
+		this.#left(call);
+		call.controller.abort();
 		// It may have been the last request that an ending connection waited for.
 		this.#port.settled();
 	}
 
 	/** The connection has ended: cancels every request. */
 	cancelAll(): void {
-		for (const controller of this.#waiting.values()) controller.abort();
-		this.#context.overload.inFlight -= this.#waiting.size;
+		for (const call of this.#waiting.values()) {
+			this.#left(call);
+			call.controller.abort();
+		}
 		this.#waiting.clear();
 		this.#traced?.endAll();
 	}
@@ -166,8 +174,15 @@ export class Requests {
 		if (this.#traced !== undefined && !this.#waiting.has(id)) this.#traced.end(id, 'ok');
 	}
 
-	#mayStart(id: number, func: string): boolean {
-		if (this.#waiting.size === 0) return true;
+	/** It waits no longer. */
+	#left({ heldShare, heldBytes }: RequestCall): void {
+		const { overload } = this.#context;
+		overload.inFlight--;
+		if (heldBytes > 0) overload.inFlightBytes.add(heldShare, -heldBytes);
+	}
+
+	#mayStart(id: number, func: string, heldBytes = 0): boolean {
+		if (this.#waiting.size === 0 && heldBytes === 0) return true;
 		if (this.#waiting.has(id)) {
 			// Not counted as an answer: the first request with this id continues, and its end must find its entry.
 			const error = new SpockError('BAD_REQUEST', `the id ${id} is already in flight`, {
@@ -178,6 +193,14 @@ export class Requests {
 			return false;
 		}
 		const { overload, limits } = this.#context;
+		if (heldBytes > 0 && !overload.inFlightBytes.hasRoom(this.#port.share, heldBytes)) {
+			const { inFlightBytesMax } = limits;
+			const message = `the long requests that wait have ${inFlightBytesMax} bytes together, or those of this client half of it, which is the limit`;
+			const error = new SpockError('OVERLOADED', message, { details: { inFlightBytesMax }, isStackless: true });
+			this.#refuse(id, func, 'inFlightBytesMax', error);
+			return false;
+		}
+		if (this.#waiting.size === 0) return true;
 		const { inFlightMax } = this;
 		if (this.#waiting.size >= inFlightMax) {
 			const message = `${inFlightMax} requests are in flight on this connection, which is the limit`;
@@ -202,9 +225,9 @@ export class Requests {
 		this.#answerFailure(id, func, error, this.#startedMs());
 	}
 
-	#handle(prepared: PreparedRequest, id: number): void {
+	#handle(prepared: PreparedRequest, id: number, heldBytes = 0): void {
 		const startedMs = this.#startedMs();
-		const call = new RequestCall(this.#port, prepared.timeoutMs);
+		const call = new RequestCall(this.#port, prepared.timeoutMs, heldBytes);
 		try {
 			const payload = prepared.handler(prepared.data, call);
 			if (payload instanceof Promise) this.#wait(prepared, id, call, payload, startedMs);
@@ -221,16 +244,19 @@ export class Requests {
 		payload: Promise<Answered<unknown>>,
 		startedMs: number,
 	): void {
-		const { controller } = call;
 		const { observer, clock, overload } = this.#context;
-		this.#waiting.set(id, controller);
+		this.#waiting.set(id, call);
 		overload.inFlight++;
+		if (call.heldBytes > 0) {
+			call.heldShare = this.#port.share;
+			overload.inFlightBytes.add(call.heldShare, call.heldBytes);
+		}
 		this.handled++;
 		const settle = (send: () => void): void => {
 			// Cancelled, or the connection is gone: the id may already belong to another request.
-			if (this.#waiting.get(id) !== controller) return;
+			if (this.#waiting.get(id) !== call) return;
 			this.#waiting.delete(id);
-			overload.inFlight--;
+			this.#left(call);
 			send();
 			this.#port.settled();
 		};
@@ -316,11 +342,15 @@ export class Requests {
 export class RequestCall implements RequestContext {
 	readonly caller: Caller;
 	readonly timeoutMs: number | undefined;
+	/** Its bytes, while it waits, and whose share they are of; 0 for a short one. */
+	readonly heldBytes: number;
+	heldShare = '';
 	#controller: AbortController | undefined;
 
-	constructor(caller: Caller, timeoutMs: number | undefined) {
+	constructor(caller: Caller, timeoutMs: number | undefined, heldBytes = 0) {
 		this.caller = caller;
 		this.timeoutMs = timeoutMs;
+		this.heldBytes = heldBytes;
 	}
 
 	get controller(): AbortController {

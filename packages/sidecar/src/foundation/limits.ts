@@ -32,6 +32,8 @@ export interface SidecarLimits {
 	readonly slowConsumerMs?: number;
 	/** Requests of all connections together that may wait; past it only who has none waiting may wait. Default 262144. */
 	readonly inFlightTotalMax?: number;
+	/** Bytes of the waiting requests longer than 1 KiB, of all connections; the next one is OVERLOADED, of one client at half of it. Default 64 MiB. */
+	readonly inFlightBytesMax?: number;
 	/** Output that all clients together may leave unread before each one's share of it is its limit. Default 256 MiB. */
 	readonly outputTotalBytesMax?: number;
 	/** The event loop's delay from which on the sidecar is overloaded, and windows are narrowed. Default 50. */
@@ -42,6 +44,11 @@ export interface SidecarLimits {
 	readonly handshakeMs?: number;
 	/** Connections that the kernel holds until they are accepted; it may hold fewer by itself. Default 4096. */
 	readonly backlog?: number;
+	/**
+	 * Bytes of frames that have not come whole, of all connections. Past it, or half of it for one client, a connection with a long one is
+	 * closed. Default 64 MiB.
+	 */
+	readonly partialBytesMax?: number;
 	/** How long a frame may take from its first byte to its last. Default 30000. */
 	readonly partialFrameMs?: number;
 	/** Bad frames in a row after which a connection is closed. Default 16. */
@@ -79,6 +86,13 @@ export const limitTable: Readonly<Record<NumericLimit, Limit>> = {
 	frameBytesMax: limit('bytes', FRAME_BYTES_MAX, 'longest frame', FRAME_BYTES_MAX_FLOOR, FRAME_BYTES_MAX_CEILING),
 	inFlightMax: limit('count', IN_FLIGHT_MAX, 'requests of one connection waiting for an answer', 1, 1_048_576),
 	inFlightTotalMax: limit('count', 262_144, 'requests of all connections waiting for an answer', 1, 1_073_741_824),
+	inFlightBytesMax: limit(
+		'bytes',
+		64 * 1024 * 1024,
+		'bytes of those that are longer than 1 KiB; one client may have half of them',
+		65_536,
+		2 ** 40,
+	),
 	connectionsMax: limit('count', 10_000, 'connections at once'),
 	strangersMax: limit('count', 1024, 'TCP connections that have shown no token yet; the oldest makes room'),
 	subscriptionsMax: limit('count', 4096, 'subscriptions of one connection to services; the same number to keys'),
@@ -97,6 +111,13 @@ export const limitTable: Readonly<Record<NumericLimit, Limit>> = {
 		2 ** 40,
 	),
 	slowConsumerMs: limit('ms', SLOW_CONSUMER_MS, 'how long a client may leave that much unread before it is closed'),
+	partialBytesMax: limit(
+		'bytes',
+		64 * 1024 * 1024,
+		'bytes of frames that have not come whole; one client may have half of them',
+		65_536,
+		2 ** 40,
+	),
 	partialFrameMs: limit('ms', 30_000, 'how long a frame may take from its first byte to its last'),
 	handshakeMs: limit(
 		'ms',

@@ -2,6 +2,7 @@ import type { Clock, TimerHandle } from '@spock/protocol/internal';
 
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { OverloadSignal, SidecarObserver } from '../foundation/observer.ts';
+import { SharedBytes } from './shared-bytes.ts';
 
 /** How often the load is sampled while there is any. */
 const SAMPLE_MS = 100;
@@ -50,6 +51,10 @@ interface Sampled {
 export class Overload {
 	/** Requests of all connections that wait for an answer; counted by the connections. */
 	inFlight = 0;
+	/** Of these, the bytes of the long ones. */
+	readonly inFlightBytes: SharedBytes;
+	/** Bytes of frames that have not come whole. */
+	readonly partialBytes: SharedBytes;
 	/** How much unread output one client may have now. */
 	outputBytesMax: number;
 	readonly #context: OverloadContext;
@@ -63,6 +68,8 @@ export class Overload {
 
 	constructor(context: OverloadContext) {
 		this.#context = context;
+		this.inFlightBytes = new SharedBytes(context.limits.inFlightBytesMax);
+		this.partialBytes = new SharedBytes(context.limits.partialBytesMax);
 		this.outputBytesMax = context.limits.outputBytesMax;
 	}
 

@@ -9,6 +9,7 @@ import {
 	DEFAULT_REGISTRATION_TTL_MS,
 	DEFAULT_REGISTRATIONS_MAX,
 	DEFAULT_REGISTRATIONS_PER_HOLDER_MAX,
+	DEFAULT_STATE_BYTES_MAX,
 } from '@spock/discovery';
 
 import { sidecarPolicies } from '../../foundation/limits.ts';
@@ -45,6 +46,12 @@ export const answerSettings = {
 		unit: 'directory',
 		help: 'directory for answers that outlive the sidecar, for a start while Consul is away',
 	},
+	stateBytesMax: {
+		kind: 'integer',
+		unit: 'bytes',
+		default: DEFAULT_STATE_BYTES_MAX as number,
+		help: 'most bytes in it; the answers that were written least recently go. Keep it below the size of its volume',
+	},
 	entriesMax: {
 		kind: 'integer',
 		unit: 'count',
@@ -59,6 +66,12 @@ export const answerSettings = {
 		help: 'different keys and prefixes at once, as above. Each may take a megabyte',
 	},
 	keyEntriesPerClientMax: { kind: 'integer', unit: 'count', note: 'half of them', help: 'the same, of one client' },
+	answersBytesMax: {
+		kind: 'integer',
+		unit: 'bytes',
+		note: 'half of the heap that Node.js allows itself',
+		help: 'memory that the answers about services may take, by estimate; at it, or half of it for one client, a further query is OVERLOADED. The same for keys',
+	},
 	policy: {
 		kind: sidecarPolicies as readonly BalancingPolicy[],
 		unit: 'name',

@@ -9,7 +9,7 @@ import type { Value } from '../settings/setting.ts';
 import { type SettingName, type Settings, TERMINAL_LIMITS } from '../settings/settings.ts';
 import { socketPathOf } from './access.ts';
 import { backendNames } from './create-backend.ts';
-import { defaultOwner } from './discovery-options.ts';
+import { defaultAnswersBytesMax, defaultOwner } from './discovery-options.ts';
 import { isPretty } from './start-failure.ts';
 import { possibleConnections } from './start-limits.ts';
 
@@ -108,6 +108,7 @@ function halves(settings: Settings): Decisions {
 		}),
 		entriesPerClientMax: { value: Math.ceil(entriesMax / 2), because: 'half of entriesMax' },
 		keyEntriesPerClientMax: { value: Math.ceil(keyEntriesMax / 2), because: 'half of keyEntriesMax' },
+		answersBytesMax: { value: defaultAnswersBytesMax(), because: 'half of the heap' },
 		eventsRetentionBytes: { value: settings.eventsBytesMax.value / 2, because: 'half of eventsBytesMax' },
 	};
 }

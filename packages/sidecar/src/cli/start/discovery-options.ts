@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
 
 import {
 	type Backend,
@@ -25,11 +26,21 @@ export function sourceOptionsOf(settings: Settings, backend: string): Omit<Backe
 		'entriesPerClientMax',
 		'keyEntriesMax',
 		'keyEntriesPerClientMax',
+		'answersBytesMax',
+		'stateBytesMax',
 		'stateDir',
 	]);
 	if (stateDir !== undefined && statOf(stateDir)?.isDirectory() === false)
 		throw new Error(`--state-dir ${stateDir} is not a directory: name one, or a path where one can be created`);
-	return { ...given, ...(stateDir !== undefined && { stateDir, stateScope: stateScope(settings, backend) }) };
+	return {
+		...given,
+		...(stateDir !== undefined && { stateDir, stateScope: stateScope(settings, backend) }),
+	};
+}
+
+/** Half of the heap, which Node.js makes as large as the memory of its container allows. */
+export function defaultAnswersBytesMax(): number {
+	return Math.floor(getHeapStatistics().heap_size_limit / 2);
 }
 
 /** Tells the registries apart that one directory must not mix up; by name and place, as an address may change. */

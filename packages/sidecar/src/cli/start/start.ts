@@ -26,7 +26,7 @@ import type { Settings } from '../settings/settings.ts';
 import { accessFrom, listenAddresses, logRisks, socketPathOf } from './access.ts';
 import { announce } from './announce.ts';
 import { createBackend } from './create-backend.ts';
-import { createRegistrations, sourceOptionsOf } from './discovery-options.ts';
+import { createRegistrations, defaultAnswersBytesMax, sourceOptionsOf } from './discovery-options.ts';
 import { eventsOf } from './events.ts';
 import { announceGrpc, grpcFrontOf } from './grpc-front.ts';
 import { endWhenAsked } from './signals.ts';
@@ -73,7 +73,13 @@ async function run(settings: Settings, { log, dropped, limited, metrics, isTermi
 	const instance = randomUUID();
 	const backend = await asUsage(() => createBackend(settings, onEvent, instance));
 	const source: BackendSource = await asUsage(
-		() => new BackendSource({ backend, onEvent, ...sourceOptionsOf(settings, backend.name) }),
+		() =>
+			new BackendSource({
+				backend,
+				onEvent,
+				answersBytesMax: defaultAnswersBytesMax(),
+				...sourceOptionsOf(settings, backend.name),
+			}),
 	);
 	const eventsMetrics = settings.events.value === undefined ? undefined : new EventsMetrics();
 	let admin: { close(): Promise<void> } | undefined;

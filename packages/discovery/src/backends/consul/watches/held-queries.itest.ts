@@ -50,8 +50,10 @@ describe('as many queries as there is room for', () => {
 		expect(one.polled()).toBe(0);
 		const last = one.watch('s150');
 		await waitFor('the index', () => fake.blocked === 150 + INDEX_QUERIES && last.answers.length > 0);
-		await clock.advance(1000);
-		expect(one.polled()).toBe(1);
+		await waitFor('what is polled', async () => {
+			await clock.advance(1000);
+			return one.polled() === 1;
+		});
 		const requests = fake.requests.filter(({ path }) => !path.startsWith('/v1/health/service/'));
 		expect(new Set(requests.map(({ path }) => path))).toEqual(
 			new Set([SELF, '/v1/catalog/services', '/v1/catalog/nodes', '/v1/health/state/any']),
@@ -74,8 +76,10 @@ describe('as many queries as there is room for', () => {
 			await clock.advance(100);
 			return fake.blocked === 200 + INDEX_QUERIES && all.every(({ answers }) => answers.length > 0);
 		});
-		await clock.advance(1000);
-		expect(one.polled()).toBe(10);
+		await waitFor('what is polled', async () => {
+			await clock.advance(1000);
+			return one.polled() === 10;
+		});
 		expect(fake.requests.filter(({ path }) => path === SELF)).toHaveLength(1);
 		fake.failPath(SELF, { headers: {}, body: { DebugConfig: { HTTPMaxConnsPerClient: 0 } } });
 		clock.work(600_000);
@@ -97,8 +101,10 @@ describe('as many queries as there is room for', () => {
 		await using one = watchedMany([fake.url], { clock });
 		await watchAll(one, 160);
 		await waitFor('150 and the index', () => fake.blocked === 150 + INDEX_QUERIES);
-		await clock.advance(1000);
-		expect(one.polled()).toBe(10);
+		await waitFor('what is polled', async () => {
+			await clock.advance(1000);
+			return one.polled() === 10;
+		});
 		expect(one.backend.status().state).toBe('up');
 	});
 

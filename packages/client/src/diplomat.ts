@@ -302,7 +302,8 @@ export class Diplomat implements AsyncDisposable {
 
 	/**
 	 * Deregisters what it has registered (waiting for that as long as for any call, at most), and what it is registering, then
-	 * refuses new calls, waits for those in flight (each until its deadline at most), and ends. Idempotent.
+	 * refuses new calls, waits for those in flight (each until its deadline at most), and ends, at most `timeoutMs` later if the sidecar
+	 * takes nothing. Idempotent.
 	 */
 	async drain(): Promise<void> {
 		const { count, isRegistering } = this.#registrations;

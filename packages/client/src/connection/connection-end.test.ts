@@ -157,6 +157,21 @@ describe('the end', () => {
 		expect(near.destroyed).toBe(true);
 	});
 
+	it("a drain ends a call's time later although the peer takes nothing, also without a heartbeat", async () => {
+		const sidecar = new FakeSidecar();
+		const { near, far } = memoryPair();
+		sidecar.accept(far);
+		const { diplomat, clock } = await simulate({ transport: () => near, timeoutMs: 700, heartbeatMs: 3_600_000 });
+		near._final = () => undefined;
+		const drained = diplomat.drain();
+		await clock.advance(699);
+		expect(near.destroyed).toBe(false);
+		await clock.advance(1);
+		await drained;
+		expect(await diplomat.closed).toEqual({ reason: 'drain' });
+		expect(clock.pendingTimers).toBe(0);
+	});
+
 	it('a drain after a sidecar of another version has come says that this client drains', async () => {
 		const { diplomat, sidecar, clock } = await simulate({ stableMs: 10 }, HOLD_PING);
 		await clock.advance(10);

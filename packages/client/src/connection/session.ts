@@ -8,6 +8,7 @@ import { RequestChannel } from '../calls/request-channel.ts';
 import { defaultName } from '../foundation/default-name.ts';
 import type { FaultMessage } from '../foundation/diagnostics.ts';
 import type { ResolvedOptions } from '../foundation/options.ts';
+import { OneTimer } from '../foundation/timers.ts';
 import { failedTransport } from '../foundation/transport.ts';
 import { ClockDifference } from './clock-difference.ts';
 import { type Greeting, helloData, readGreeting, readGreetingFailure } from './greeting.ts';
@@ -49,6 +50,7 @@ export class Session {
 	#tokenTimer: TimerHandle | undefined;
 	/** True once this side has ended it. */
 	#endedHere = false;
+	readonly #ending: OneTimer;
 
 	/** `secret` is that of its client, and known to the sidecar alone. A quiet session has no heartbeat. */
 	constructor(options: ResolvedOptions, secret: string, listener: SessionListener, isQuiet = false) {
@@ -58,6 +60,7 @@ export class Session {
 		this.#secret = secret;
 		this.#isQuiet = isQuiet;
 		this.#listener = listener;
+		this.#ending = new OneTimer(clock, () => this.#framed.destroy());
 		this.#difference = 'path' in address ? undefined : new ClockDifference(clock);
 		this.channel = new RequestChannel(
 			{
@@ -162,9 +165,13 @@ export class Session {
 		this.#framed.writeBytes(lines);
 	}
 
-	/** Ends the socket when what was written is sent; `closed` follows. */
+	/**
+	 * Ends the socket when what was written is sent, or cannot be sent for as long as a call may take: to a sidecar that does not read, or
+	 * over a network that is cut. `closed` follows.
+	 */
 	end(): void {
 		this.#endedHere = true;
+		this.#ending.arm(this.#options.timeoutMs);
 		// Once our side is sent nothing is left to do: waiting for the peer's end would let it hold us.
 		this.#socket.once('finish', () => this.#framed.destroy());
 		this.#framed.end();
@@ -270,6 +277,7 @@ export class Session {
 
 	#closed(cause: Error | undefined): void {
 		this.#heartbeat.stop();
+		this.#ending.cancel();
 		this.#options.clock.clearTimeout(this.#tokenTimer);
 		const end = this.#endedHere ? 'this client ended the connection' : 'the sidecar ended the connection';
 		const why = cause === undefined ? end : messageOf(cause);

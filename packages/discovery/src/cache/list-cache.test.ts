@@ -35,7 +35,7 @@ function listing() {
 }
 
 /** A list over a registry that answers when the test says so. */
-function waiting() {
+function waiting(members: Partial<Backend> = {}) {
 	const clock = new FakeClock();
 	const asked: {
 		readonly datacenter: string | undefined;
@@ -44,6 +44,7 @@ function waiting() {
 		reject(error: SpockError): void;
 	}[] = [];
 	const backend = {
+		...members,
 		list: ({ datacenter }: { datacenter?: string }, { signal }: { signal?: AbortSignal }) =>
 			new Promise((resolve, reject) => asked.push({ datacenter, signal, resolve, reject })),
 	} as unknown as Backend;
@@ -195,6 +196,16 @@ describe('the list of services', () => {
 		await ends;
 		expect(asked.slice(0, 2).every(({ signal }) => signal?.aborted)).toBe(true);
 		expect(asked).toHaveLength(3);
+	});
+
+	it('of a datacenter that is well comes for one of two clients behind another sidecar, which runs as many for both as for one', async () => {
+		const { cache, asked, clock } = waiting({ queriesMax: { services: 1, keys: 1, lists: 2 } });
+		for (const datacenter of ['hung0', 'hung1']) cache.list({ datacenter }, { asker: 1 }).catch(() => undefined);
+		const other = cache.list({ datacenter: 'dc2' }, { asker: 2 });
+		await clock.advance(0);
+		expect(asked.map(({ datacenter }) => datacenter)).toEqual(['hung0', 'dc2']);
+		asked[1]?.resolve([barista('a')]);
+		expect(await other).toMatchObject({ source: 'live' });
 	});
 
 	it('is not that of a query which was sent more than a second before, although that is in flight', async () => {

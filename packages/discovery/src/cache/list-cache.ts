@@ -57,10 +57,11 @@ export class ListCache {
 	readonly #options: ListCacheOptions;
 	readonly #lists = new Map<string, KnownList>();
 	readonly #asked = new Map<string, Asked>();
-	readonly #turns = new ListTurns();
+	readonly #turns: ListTurns;
 
 	constructor(options: ListCacheOptions) {
 		this.#options = options;
+		this.#turns = new ListTurns(options.backend.queriesMax?.lists);
 	}
 
 	/**

@@ -6,8 +6,8 @@ import { offAbort, onAbort } from '@spock/protocol/internal';
  * datacenter has no turn and never waits: others may hang if their datacenter is cut off.
  */
 const QUERIES_MAX = 8;
-/** Of those, for one asker alone: what hangs for one leaves room for all others. */
-const QUERIES_PER_ASKER_MAX = 2;
+/** Of those, the part for one asker alone: what hangs for one leaves room for all others. */
+const QUERIES_SHARE = 0.25;
 /** Most datacenters that wait for a free query. */
 const WAITING_MAX = 64;
 /** Of those, for one asker alone. */
@@ -27,9 +27,17 @@ interface Claim extends ListTurn {
 
 /** Whose query for a list is sent next. */
 export class ListTurns {
+	readonly #queriesMax: number;
+	readonly #perAskerMax: number;
 	readonly #running = new Set<Claim>();
 	/** Waiting ones, in their order, and how each begins. */
 	readonly #waiting = new Map<Claim, () => void>();
+
+	/** `queriesMax`: as many as the registry runs for this process. */
+	constructor(queriesMax: number = QUERIES_MAX) {
+		this.#queriesMax = Math.min(QUERIES_MAX, queriesMax);
+		this.#perAskerMax = Math.max(1, Math.floor(this.#queriesMax * QUERIES_SHARE));
+	}
 
 	/** A claim to a turn. Throws OVERLOADED where too many wait already. */
 	claim(asker: AskedBy['asker']): ListTurn {
@@ -79,9 +87,9 @@ export class ListTurns {
 	}
 
 	#hasRoom({ asker }: Claim): boolean {
-		if (this.#running.size >= QUERIES_MAX) return false;
+		if (this.#running.size >= this.#queriesMax) return false;
 		const ofAsker = [...this.#running].filter((one) => one.asker === asker).length;
-		return asker === undefined || ofAsker < QUERIES_PER_ASKER_MAX;
+		return asker === undefined || ofAsker < this.#perAskerMax;
 	}
 
 	#next(): void {

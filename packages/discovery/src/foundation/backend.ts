@@ -86,6 +86,13 @@ export async function listWithAge(
 	return { services: await backend.list(query, options), ageMs: 0, isLive: true };
 }
 
+/** What a backend can ask at once. */
+export interface QueriesMax {
+	readonly services: number;
+	readonly keys: number;
+	readonly lists: number;
+}
+
 /** The port that a registry implements. The creator of a backend closes it. */
 export interface Backend {
 	/** `consul`, `local`, `dns`, …: for status and messages. */
@@ -101,9 +108,10 @@ export interface Backend {
 	 */
 	readonly confirmsAfterStandstill?: boolean;
 	/**
-	 * Most questions that it can watch at once, as behind another sidecar, which has limits for each client. Default: no limit.
+	 * Most questions that it can watch at once, and lists of other datacenters that it can ask for at once, as behind another sidecar, which
+	 * has limits for each client. Default: no limit.
 	 */
-	readonly queriesMax?: { readonly services: number; readonly keys: number } | undefined;
+	readonly queriesMax?: QueriesMax | undefined;
 	/**
 	 * Starts a watch. The observer may be called before this returns. The first answer must be requested after this call, and never come
 	 * from memory: the cache starts a new watch to verify an answer.

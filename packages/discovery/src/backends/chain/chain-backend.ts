@@ -14,6 +14,7 @@ import {
 	type BackendObserver,
 	type BackendWatch,
 	listWithAge,
+	type QueriesMax,
 } from '../../foundation/backend.ts';
 import type { Registrar } from '../../foundation/registrar.ts';
 import { ChainWatch } from './chain-watch.ts';
@@ -92,8 +93,8 @@ class ChainBackend implements Backend {
 		this.watchKey = keyed?.watchKey?.bind(keyed);
 		const limits = backends.flatMap(({ queriesMax }) => queriesMax ?? []);
 		if (limits.length > 0) {
-			const least = (kind: 'services' | 'keys'): number => Math.min(...limits.map((limit) => limit[kind]));
-			this.queriesMax = { services: least('services'), keys: least('keys') };
+			const least = (kind: keyof QueriesMax): number => Math.min(...limits.map((limit) => limit[kind]));
+			this.queriesMax = { services: least('services'), keys: least('keys'), lists: least('lists') };
 		}
 		this.registrar = backends.find(({ registrar }) => registrar !== undefined)?.registrar;
 		this.#clock = clock;

@@ -198,7 +198,7 @@ describe('the list of services', () => {
 		expect(asked).toHaveLength(3);
 	});
 
-	it('of a datacenter that is well comes for one of two clients behind another sidecar, which runs as many for both as for one', async () => {
+	it('behind another sidecar, which runs as many for all as for one, is that of a second client although those of the first hang', async () => {
 		const { cache, asked, clock } = waiting({ queriesMax: { services: 1, keys: 1, lists: 2 } });
 		for (const datacenter of ['hung0', 'hung1']) cache.list({ datacenter }, { asker: 1 }).catch(() => undefined);
 		const other = cache.list({ datacenter: 'dc2' }, { asker: 2 });

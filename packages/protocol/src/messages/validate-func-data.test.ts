@@ -29,6 +29,12 @@ describe('a query', () => {
 	});
 });
 
+it('of the features in a hello 64 are kept, of at most 64 characters: a connection keeps them as long as it lasts', () => {
+	const many = Array.from({ length: 100_000 }, (_, number) => `f${number}`);
+	const hello = validateFuncData('hello', { versions: [1], features: ['x'.repeat(500_000), 'push', ...many] });
+	expect(hello.features).toEqual(['push', ...many.slice(0, 62)]);
+});
+
 describe('an address of IPv6 in a registration', () => {
 	it('loses the brackets of a URL as a host, and gets them in a check', () => {
 		const registered = (more: object) => validateFuncData('registerService', { service: 'a', port: 80, ...more });

@@ -20,6 +20,10 @@ import {
 	validateReport,
 } from './validate-registration.ts';
 
+/** More features than a client will ever have, and longer than any is named: what is over is unknown here. */
+const FEATURES_MAX = 64;
+const FEATURE_LENGTH_MAX = 64;
+
 type Members = Readonly<Record<string, unknown>>;
 
 /** What is shorter could be guessed. */
@@ -99,6 +103,11 @@ function maxAgeFrom({ maxAgeMs }: Members): { maxAgeMs?: number } {
 	return { maxAgeMs };
 }
 
+/** What is kept for as long as a connection: a frame may have a hundred thousand. */
+function knownLength(features: readonly string[]): string[] {
+	return features.slice(0, FEATURES_MAX).filter(({ length }) => length <= FEATURE_LENGTH_MAX);
+}
+
 function validateHello(data: unknown): FuncData<'hello'> {
 	const members = expectObject(data, '');
 	const { versions, pid, features } = members;
@@ -135,7 +144,7 @@ function validateHello(data: unknown): FuncData<'hello'> {
 		...(client === undefined ? {} : { client }),
 		...(library === undefined ? {} : { library }),
 		...(typeof pid === 'number' ? { pid } : {}),
-		...(Array.isArray(features) ? { features: features as string[] } : {}),
+		...(Array.isArray(features) ? { features: knownLength(features as string[]) } : {}),
 		...(typeof frameBytesMax === 'number' ? { frameBytesMax } : {}),
 		...(secret === undefined ? {} : { secret }),
 		...(typeof heartbeatMs === 'number' ? { heartbeatMs } : {}),

@@ -13,7 +13,7 @@ export class ClientHello {
 	reading: SnapshotReading;
 	readonly #connection: number;
 	readonly #frameBytesMax: number;
-	#data: HelloData | undefined;
+	#data: Omit<HelloData, 'secret' | 'versions'> | undefined;
 
 	/** `frameBytesMax` is the sidecar's own limit. */
 	constructor(connection: number, frameBytesMax: number) {
@@ -23,7 +23,7 @@ export class ClientHello {
 	}
 
 	/** It says hello, perhaps not for the first time. */
-	accept({ secret, ...data }: HelloData): void {
+	accept({ secret, versions: _, ...data }: HelloData): void {
 		this.#data = data;
 		// One connection is one client, whatever it sends later.
 		this.identity ??= secret && createHash('sha256').update(secret).digest('base64url');

@@ -319,7 +319,9 @@ export class EventService {
 		const { state, first, segments } = this.#log;
 		if (state !== 'blocked') return reason;
 		const { below, hold } = this.#trimPlan();
-		return below <= first ? `${reason}${holdReason(hold, segments, this.#store.groups())}` : reason;
+		return below <= first
+			? `${reason}${holdReason(hold, segments, this.#store.groups(), this.#log.bytes < this.#bytesMax)}`
+			: reason;
 	}
 
 	#trimPlan(): TrimPlan {

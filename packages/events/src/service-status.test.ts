@@ -43,7 +43,8 @@ describe('the group that keeps the oldest events', () => {
 });
 
 it('says what to do about each thing that keeps a full log', () => {
-	const remedies = (['store', 'ids', 'retention', undefined] as const).map((hold) => holdReason(hold, [], []));
+	const remedies = (['store', 'ids', 'retention', undefined] as const).map((hold) => holdReason(hold, [], [], false));
+	expect(holdReason('ids', [], [], true)).toMatch(/make room on its disk$/);
 	expect(remedies).toEqual([
 		expect.stringContaining('see that it can be reached'),
 		expect.stringContaining('--events-bytes-max'),

@@ -62,12 +62,15 @@ export function holdReason(
 	hold: Hold | undefined,
 	segments: readonly LogSegment[],
 	places: readonly GroupPlace[],
+	isDiskFull: boolean,
 ): string {
 	if (hold === 'group') return laggingGroup(segments, places);
 	if (hold === 'store')
 		return '; it keeps what the store of a stream has not taken, or may lose: see that it can be reached';
-	if (hold === 'ids')
-		return '; its events with an id are kept for two minutes, to know repetitions: raise `--events-bytes-max`';
+	if (hold === 'ids') {
+		const next = isDiskFull ? 'make room on its disk' : 'raise `--events-bytes-max`';
+		return `; its events with an id are kept for two minutes, to know repetitions: ${next}`;
+	}
 	if (hold === 'retention')
 		return '; its events are kept for a time: lower `--events-retention-bytes`, or make room on its disk';
 	return '';

@@ -68,7 +68,7 @@ export const spock: FastifyPluginAsync<SpockPluginOptions> = fp(
 			});
 			await waitForSidecar(app, diplomat, options, drains);
 		});
-		app.addHook('onListen', async () => own?.start(portOf(app)));
+		app.addHook('onListen', async () => own?.start(app.server.address()));
 		endKeptConnections(app);
 		if (readyPath !== undefined) addReadyRoute(app, readyPath, own, serving);
 	},
@@ -108,11 +108,6 @@ function readyTimeoutMsOf(app: FastifyInstance, options: SpockPluginOptions): nu
 	// Zero is no limit.
 	const limitMs = (app.initialConfig.pluginTimeout ?? 0) * PLUGIN_TIMEOUT_SHARE;
 	return limitMs === 0 ? wantedMs : Math.max(1, Math.min(wantedMs, Math.floor(limitMs)));
-}
-
-function portOf(app: FastifyInstance): number | undefined {
-	const address = app.server.address();
-	return typeof address === 'object' && address !== null ? address.port : undefined;
 }
 
 /** A client that keeps its connection would hold up the end of the server until it lets go of it. */

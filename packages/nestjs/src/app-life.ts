@@ -22,7 +22,8 @@ export class AppLife implements BeforeApplicationShutdown, OnApplicationShutdown
 	constructor(parts: AppLifeParts) {
 		this.#parts = parts;
 		const { own, host } = parts;
-		if (own !== undefined) this.#listening = host?.listen$.subscribe(() => own.start(portOf(host)));
+		if (own !== undefined)
+			this.#listening = host?.listen$.subscribe(() => own.start(host.httpAdapter.getHttpServer().address()));
 	}
 
 	/** Servers take requests until every such hook has ended. */
@@ -35,9 +36,4 @@ export class AppLife implements BeforeApplicationShutdown, OnApplicationShutdown
 	async onApplicationShutdown(): Promise<void> {
 		if (this.#parts.drains) await this.#parts.diplomat.drain();
 	}
-}
-
-function portOf({ httpAdapter }: HttpAdapterHost): number | undefined {
-	const address: unknown = httpAdapter.getHttpServer().address();
-	return typeof address === 'object' && address !== null && 'port' in address ? Number(address.port) : undefined;
 }

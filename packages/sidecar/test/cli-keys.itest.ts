@@ -40,8 +40,8 @@ afterAll(async () => {
 
 describe('sidecar kv', () => {
 	it('get prints the value as it is, and 0', async () => {
-		expect(await command('kv', 'get', 'app/limits')).toMatchObject({ exitCode: 0, stdout: '{"max":5}\n', stderr: '' });
-		expect((await command('kv', 'get', 'app/motd')).stdout).toBe('two\nlines\n');
+		expect(await command('kv', 'get', 'app/limits')).toMatchObject({ exitCode: 0, stdout: '{"max":5}', stderr: '' });
+		expect((await command('kv', 'get', 'app/motd')).stdout).toBe('two\nlines');
 	});
 
 	it('get of a key that is not there says so, and 1', async () => {
@@ -103,7 +103,7 @@ describe('sidecar kv', () => {
 	});
 
 	it('status tells of watched keys; neither it nor the log at its loudest holds a value', async () => {
-		await waitFor('the file', async () => (await command('kv', 'get', 'app/name')).stdout === 'höflich\n');
+		await waitFor('the file', async () => (await command('kv', 'get', 'app/name')).stdout === 'höflich');
 		const { stdout } = await command('status');
 		expect(stdout).toMatch(/^ {2}key app\/name +fresh +there +0 +\d+$/m);
 		expect(stdout + sidecar.stdout() + sidecar.stderr()).not.toContain('höflich');

@@ -136,7 +136,7 @@ describe('bytes that all clients hold together', () => {
 it('a sidecar takes no more from its clients than the one that it asks has room for, and none of them all of that', async () => {
 	await using shared = await sharedSidecar({ backend: await createLocalBackend() });
 	const backend = upstreamOf([shared]);
-	const source = new BackendSource({ backend, firstAnswerMs: 2000 });
+	const source = new BackendSource({ backend, firstAnswerMs: 30_000 });
 	const asked = (number: number, asker: string) => source.get({ service: `s${number}` }, { asker });
 	await asked(0, 'one');
 	const watches = Array.from({ length: 2047 }, (_, number) =>

@@ -267,7 +267,10 @@ export class FakeConsul implements AsyncDisposable {
 		return { path, body: this.#body(path, query), index: this.#indexOf(path, query) };
 	}
 
-	/** Knows no more than this, as a server does that was restarted and replays its log; the leader's answers are as before. Undefined: all. */
+	/**
+	 * Knows no more than this, as a server does that was restarted and replays its log, also while it leads already; its consistent answers are
+	 * as before. Undefined: all.
+	 */
 	replay(state: FakeServiceState | undefined): void {
 		this.#lagging = state;
 		this.#isReplaying = state !== undefined;
@@ -365,7 +368,7 @@ export class FakeConsul implements AsyncDisposable {
 	}
 
 	#laggingFor(path: string, query: URLSearchParams): FakeServiceState | undefined {
-		if (this.#isReplaying) return query.has('stale') ? this.#lagging : undefined;
+		if (this.#isReplaying) return query.has('consistent') ? undefined : this.#lagging;
 		return this.#lagging?.path === path ? this.#lagging : undefined;
 	}
 

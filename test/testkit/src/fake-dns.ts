@@ -56,6 +56,8 @@ export class FakeDns implements AsyncDisposable {
 	/** True: leaves out what does not fit, without saying so, as Consul does. */
 	cutsSilently = false;
 	fault: FakeDnsFault | undefined = undefined;
+	/** Names whose questions are answered by SERVFAIL. */
+	readonly broken: Set<string> = new Set();
 	#records: readonly FakeDnsRecord[] = [];
 	#udp: UdpSocket | undefined;
 	#tcp: Server | undefined;
@@ -182,7 +184,7 @@ export class FakeDns implements AsyncDisposable {
 		if (question === undefined) return;
 		const { id = 0 } = query;
 		this.questions.push({ name: question.name, type: question.type, id, ...from });
-		const { fault } = this;
+		const fault = this.broken.has(question.name) ? 'SERVFAIL' : this.fault;
 		if (fault === 'silent') return;
 		const questions = query.questions ?? [];
 		const failure = (rcode: keyof typeof RCODES): Packet => ({ type: 'response', id, flags: RCODES[rcode], questions });

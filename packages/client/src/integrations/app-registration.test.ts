@@ -21,8 +21,8 @@ function refused(code: 'OVERLOADED' | 'ACL_DENIED') {
 it('an app is registered at the port at which it listens, is ready then, and not once it is withdrawn', async () => {
 	const { app, clock, sidecar, registered } = await appWith(registering);
 	expect(app.isReady).toBe(false);
-	app.start(8080);
-	app.start(8081);
+	app.start({ address: '::', port: 8080 });
+	app.start({ address: '::', port: 8081 });
 	await settle();
 	expect([app.isReady, app.service, app.registration?.state]).toEqual([true, 'barista', 'registered']);
 	// An outage of the registry or the sidecar later does not make it unready.
@@ -37,9 +37,23 @@ it('an app is registered at the port at which it listens, is ready then, and not
 	expect(registered()[0]).toEqual({ service: 'barista', port: 8080 });
 });
 
+it.each([
+	['one of several addresses', { address: '10.0.0.7', port: 80 }, {}, '10.0.0.7'],
+	['one of IPv6', { address: 'fd00::7', port: 80 }, {}, 'fd00::7'],
+	['all addresses', { address: '0.0.0.0', port: 80 }, {}, undefined],
+	['loopback, which is another machine to others', { address: '127.0.0.2', port: 80 }, {}, undefined],
+	['the same of IPv6', { address: '::ffff:127.0.0.1', port: 80 }, {}, undefined],
+	['one address, and another host is given', { address: '10.0.0.7', port: 80 }, { host: 'a.b' }, 'a.b'],
+])('an app that listens at %s', async (_where, listening, data, host) => {
+	const { app, registered } = await appWith(registering, { service: 'barista', ...data });
+	app.start(listening);
+	await settle();
+	expect(registered()).toEqual([{ service: 'barista', port: 80, ...(host !== undefined && { host }) }]);
+});
+
 it('a port that is given goes before that of the app', async () => {
 	const { app, registered } = await appWith(registering, { service: 'barista', port: 80, tags: ['v1'] });
-	app.start(8080);
+	app.start({ address: '::', port: 8080 });
 	await settle();
 	expect(registered()).toEqual([{ service: 'barista', port: 80, tags: ['v1'] }]);
 	await app.withdraw();
@@ -51,7 +65,7 @@ it('an attempt that fails is repeated while that can help, and says why', async 
 	const handle: Handle = (request) =>
 		request.func === 'registerService' && refusals-- > 0 ? { error: refused('OVERLOADED') } : registering(request);
 	const { app, clock, registered } = await appWith(handle);
-	app.start(8080);
+	app.start({ address: '::', port: 8080 });
 	await settle();
 	expect([app.isReady, app.error]).toEqual([false, expect.objectContaining({ code: 'OVERLOADED' })]);
 	await clock.advance(10_000);
@@ -67,7 +81,7 @@ it.each([
 	const { app, clock, registered } = await appWith(({ func }) =>
 		func === 'registerService' ? { error: refused(code) } : undefined,
 	);
-	app.start(8080);
+	app.start({ address: '::', port: 8080 });
 	await settle();
 	if (isWithdrawn) await app.withdraw();
 	await clock.advance(60_000);
@@ -78,7 +92,7 @@ it('a withdrawal that the registry refuses does not hold up the end of the app',
 	const { app } = await appWith((request) =>
 		request.func === 'deregisterService' ? { error: wireError('ACL_DENIED') } : registering(request),
 	);
-	app.start(8080);
+	app.start({ address: '::', port: 8080 });
 	await settle();
 	await app.withdraw();
 	expect(app.error).toMatchObject({ code: 'ACL_DENIED' });

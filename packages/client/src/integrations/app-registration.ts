@@ -9,6 +9,17 @@ export interface AppRegistrationData extends Omit<RegisterServiceData, 'port'> {
 	readonly port?: number;
 }
 
+/** All addresses of the machine, and those that mean another machine to others. */
+const NO_PLACE = /^(?:0\.0\.0\.0|::|127\..*|::1|(?:::ffff:)(?:0\.0\.0\.0|127\..*))$/;
+
+/** Port and address of a server, by its `address()`; no address where it is no place for others. */
+function boundTo(listening: unknown): { readonly port?: number; readonly host?: string } {
+	if (!isObject(listening) || typeof listening['port'] !== 'number') return {};
+	const { port, address } = listening;
+	const isPlace = typeof address === 'string' && !NO_PLACE.test(address);
+	return { port: port as number, ...(isPlace && { host: address }) };
+}
+
 /** First and longest delay between two attempts to register, in milliseconds. */
 const RETRY_DELAY_MS_MIN = 100;
 const RETRY_DELAY_MS_MAX = 10_000;
@@ -63,12 +74,16 @@ export class AppRegistration {
 		return this.#wasRegistered && !this.#stop.signal.aborted;
 	}
 
-	/** The app listens at this port; undefined where it listens at none, such as at a path. Without effect after the first call. */
-	start(port: number | undefined): void {
+	/**
+	 * The app listens here, as `server.address()` says; a path, or null, where it listens at no port. Without `host` in the data it is
+	 * registered at the address at which it listens, if that is one of several. Without effect after the first call.
+	 */
+	start(listening: unknown): void {
 		if (this.#attempt !== undefined || this.#stop.signal.aborted) return;
+		const { port, host } = boundTo(listening);
 		const at = this.#data.port ?? port;
 		if (at !== undefined) {
-			this.#attempt = this.#register({ ...this.#data, port: at });
+			this.#attempt = this.#register({ ...(host !== undefined && { host }), ...this.#data, port: at });
 			return;
 		}
 		const message = `${JSON.stringify(this.service)} cannot be registered: the app does not listen at a port, and register.port is not given`;

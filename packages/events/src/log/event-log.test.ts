@@ -224,7 +224,11 @@ describe('a disk', () => {
 		disk.bytesMax = disk.bytes + 100;
 		log.append(event('x'.repeat(5000)));
 		await clock.advance(5000);
-		expect([log.state, log.reason, log.persisted]).toEqual(['blocked', 'the disk is full', 2]);
+		expect([log.state, log.reason, log.persisted]).toEqual([
+			'blocked',
+			'the disk is full: it has no room left, or no inodes',
+			2,
+		]);
 		disk.bytesMax = Number.POSITIVE_INFINITY;
 		await clock.advance(20_000);
 		expect([log.state, log.persisted, states]).toEqual(['receiving', 3, ['receiving', 'blocked', 'receiving']]);

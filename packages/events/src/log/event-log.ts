@@ -260,7 +260,10 @@ export class EventLog implements RecordLog {
 		this.#options.listener.failed(error);
 		const { code } = (error.cause ?? error) as NodeJS.ErrnoException;
 		const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-		this.#handle(isFull ? 'disk full' : 'write failed', isFull ? 'the disk is full' : `the disk fails: ${code}`);
+		this.#handle(
+			isFull ? 'disk full' : 'write failed',
+			isFull ? 'the disk is full: it has no room left, or no inodes' : `the disk fails: ${code}`,
+		);
 	}
 
 	#lookAtRoom(): void {

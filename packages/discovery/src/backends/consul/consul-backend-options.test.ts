@@ -18,6 +18,7 @@ describe("Consul's own variables", () => {
 			CONSUL_HTTP_SSL_VERIFY: 'false',
 			CONSUL_HTTP_TOKEN: 'secret',
 			CONSUL_HTTP_TOKEN_FILE: '/run/token',
+			CONSUL_HTTP_AUTH: 'ann:s3cret',
 			CONSUL_CACERT: '/ca.pem',
 			CONSUL_CAPATH: '/ca',
 			CONSUL_CLIENT_CERT: '/cert.pem',
@@ -30,6 +31,7 @@ describe("Consul's own variables", () => {
 			addresses: ['https://c1:8501', 'https://c2:8502', 'unix:///run/consul.sock'],
 			token: 'secret',
 			tokenFile: '/run/token',
+			basicAuth: 'ann:s3cret',
 			tls: {
 				caFile: '/ca.pem',
 				caPath: '/ca',

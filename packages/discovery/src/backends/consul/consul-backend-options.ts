@@ -60,12 +60,14 @@ export function consulOptionsFromEnvironment(env: Environment): ConsulBackendOpt
 	// With the end of the line that `echo` and secrets of Kubernetes leave behind it.
 	const token = value('CONSUL_HTTP_TOKEN')?.trim();
 	const tokenFile = value('CONSUL_HTTP_TOKEN_FILE');
+	const basicAuth = value('CONSUL_HTTP_AUTH')?.trim();
 	const namespace = value('CONSUL_NAMESPACE');
 	const partition = value('CONSUL_PARTITION');
 	return {
 		...(addresses?.length && { addresses }),
 		...(token && { token }),
 		...(tokenFile && { tokenFile }),
+		...(basicAuth && { basicAuth }),
 		...(Object.keys(tls).length > 0 && { tls }),
 		...(namespace && { namespace }),
 		...(partition && { partition }),

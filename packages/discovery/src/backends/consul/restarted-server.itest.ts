@@ -3,14 +3,15 @@ import { describe, expect, it } from 'vitest';
 
 import { blocked } from '../../../test/watched-backend.ts';
 import { watchedMany } from '../../../test/watched-many.ts';
+import type { ConsulBackendOptions } from './consul-backend-options.ts';
 
 /** A server that has the new instance of a service now, and had the old one before; and a watch of `barista`, which is held there. */
-async function openSite(service: 'barista' | 'waiter') {
+async function openSite(service: 'barista' | 'waiter', options: ConsulBackendOptions = {}) {
 	const fake = await startFakeConsul();
 	fake.set(service, [{ id: 'old' }]);
 	const old = fake.stateOf(service);
 	fake.set(service, [{ id: 'new' }]);
-	const backend = watchedMany([fake.url]);
+	const backend = watchedMany([fake.url], options);
 	const first = backend.watch('barista');
 	await blocked(fake);
 	return {
@@ -28,20 +29,23 @@ async function openSite(service: 'barista' | 'waiter') {
 }
 
 describe('a server that was restarted, and answers with what it knew once', () => {
-	it('is not believed: what is known stays, and is confirmed by the leader', async () => {
-		await using site = await openSite('barista');
-		const { fake, old, first } = site;
-		await site.fail();
-		fake.replay(old);
-		await fake.listen();
-		await waitFor('the next answer', () => first.answers.length > 1);
-		await blocked(fake);
-		fake.replay(undefined);
-		fake.set('barista', [{ id: 'newest' }]);
-		await waitFor('the change', () => first.answers.at(-1)?.[0]?.instance === 'node-1/newest');
-		const seen = new Set(first.answers.map((answer) => answer[0]?.instance));
-		expect([...seen]).toEqual(['node-1/new', 'node-1/newest']);
-	});
+	it.each(['stale', 'default'] as const)(
+		'is not believed, asked for %s answers: what is known stays until it has caught up',
+		async (consistency) => {
+			await using site = await openSite('barista', { consistency });
+			const { fake, old, first } = site;
+			await site.fail();
+			fake.replay(old);
+			await fake.listen();
+			await waitFor('the next answer', () => first.answers.length > 1);
+			await blocked(fake);
+			fake.replay(undefined);
+			fake.set('barista', [{ id: 'newest' }]);
+			await waitFor('the change', () => first.answers.at(-1)?.[0]?.instance === 'node-1/newest');
+			const seen = new Set(first.answers.map((answer) => answer[0]?.instance));
+			expect([...seen]).toEqual(['node-1/new', 'node-1/newest']);
+		},
+	);
 
 	it('gives no old answer to a first lookup either', async () => {
 		await using site = await openSite('waiter');

@@ -36,6 +36,8 @@ describeBackendContract(
 interface Watched extends AsyncDisposable {
 	readonly dns: FakeDns;
 	readonly answers: (readonly ServiceInstance[])[];
+	/** Of each answer. */
+	readonly ages: number[];
 	readonly errors: SpockError[];
 	readonly events: DiscoveryEvent[];
 	places(): string[] | undefined;
@@ -50,15 +52,23 @@ async function watched(
 	const dns = await FakeDns.listen();
 	setUp(dns);
 	const [answers, errors, events]: [(readonly ServiceInstance[])[], SpockError[], DiscoveryEvent[]] = [[], [], []];
+	const ages: number[] = [];
 	const onEvent = (event: DiscoveryEvent): unknown => events.push(event);
 	const backend = dnsBackend({ ...FAST, servers: [...servers, dns.address], onEvent, ...options });
 	backend.watch(
 		{ service: 'barista' },
-		{ answered: (instances) => answers.push(instances), failed: (error) => errors.push(error) },
+		{
+			answered: (instances, meta) => {
+				answers.push(instances);
+				ages.push(meta?.ageMs ?? 0);
+			},
+			failed: (error) => errors.push(error),
+		},
 	);
 	return {
 		dns,
 		answers,
+		ages,
 		errors,
 		events,
 		places: () => answers.at(-1)?.map(({ host, port }) => `${host}:${port}`),
@@ -245,6 +255,30 @@ describe('an answer of DNS', () => {
 		});
 		await answered(watch);
 		expect(watch.places()).toEqual(['10.0.0.4:83', '10.0.0.4:80', 'fd00::6:81']);
+	});
+
+	it('one target that cannot be resolved keeps the addresses that it had, and the others go on', async () => {
+		const srv = (target: string, port: number) =>
+			({ type: 'SRV', name: 'barista.test', data: { port, target: `${target}.test` } }) as const;
+		const a = (target: string, data: string) => ({ type: 'A', name: `${target}.test`, data }) as const;
+		await using watch = await watched((dns) => {
+			dns.addsAddresses = false;
+			dns.set([srv('one', 80), srv('two', 81), a('one', '10.0.0.1'), a('two', '10.0.0.2')]);
+			dns.broken.add('two.test');
+		});
+		const places = (expected: readonly string[]) =>
+			waitFor('places', () => String(watch.places()) === String(expected));
+		await places(['10.0.0.1:80']);
+		watch.dns.broken.clear();
+		await places(['10.0.0.1:80', '10.0.0.2:81']);
+		watch.dns.broken.add('two.test');
+		watch.dns.set([srv('new', 82), srv('two', 81), a('new', '10.0.0.3'), a('two', '10.0.0.2')]);
+		await places(['10.0.0.3:82', '10.0.0.2:81']);
+		const { ages } = watch;
+		await waitFor('an older answer', () => (ages.at(-1) ?? 0) > (ages.at(-2) ?? 0) && (ages.at(-2) ?? 0) >= 40);
+		watch.dns.set([srv('new', 82), a('new', '10.0.0.3')]);
+		await places(['10.0.0.3:82']);
+		expect(watch.errors).toEqual([]);
 	});
 
 	it('a target that cannot be resolved now is a failure, and not an instance less', async () => {

@@ -6,7 +6,7 @@ import {
 	type ServiceQuery,
 	SpockError,
 } from '@spock/protocol';
-import { withAnySignal } from '@spock/protocol/internal';
+import { ageClockOf, withAnySignal } from '@spock/protocol/internal';
 
 import type { Backend, BackendObserver, BackendWatch } from '../../foundation/backend.ts';
 import { DnsClient } from './dns-client.ts';
@@ -43,7 +43,8 @@ class DnsBackend implements Backend {
 	watch(query: ServiceQuery, observer: BackendObserver): BackendWatch {
 		this.#refuseIfClosed();
 		const { clock, random } = this.#options;
-		const watch = new DnsWatch({ resolve: (signal) => this.#round(query, signal), observer, clock, random });
+		const targets: KnownTargets = new Map();
+		const watch = new DnsWatch({ resolve: (signal) => this.#round(query, targets, signal), observer, clock, random });
 		this.#watches.add(watch);
 		watch.start();
 		return {
@@ -88,14 +89,18 @@ class DnsBackend implements Backend {
 		this.#watches.clear();
 	}
 
-	async #round(query: ServiceQuery, signal: AbortSignal): Promise<DnsRound> {
+	async #round(query: ServiceQuery, targets: KnownTargets, signal: AbortSignal): Promise<DnsRound> {
 		const { template, ttlMsMin, ttlMsMax, negativeTtlMsMax } = this.#options;
 		const name = template.nameOf(query);
 		if (name === undefined) return { instances: NO_INSTANCES, againMs: ttlMsMax };
-		const { instances, ttl } = await this.#report(() => resolveService(this.#client, name, query, signal));
+		const ages = ageClockOf(this.#options.clock);
+		const { instances, ttl, since } = await this.#report(() =>
+			resolveService(this.#client, name, query, { targets, nowMs: ages.now(), signal }),
+		);
+		const olderMs = since === undefined ? 0 : ages.now() - since;
 		const againMsMax = instances.length === 0 ? negativeTtlMsMax : ttlMsMax;
 		const againMs = ttl === undefined ? againMsMax : ttl * 1000;
-		return { instances, againMs: Math.min(Math.max(againMs, ttlMsMin), againMsMax) };
+		return { instances, againMs: Math.min(Math.max(againMs, ttlMsMin), againMsMax), olderMs };
 	}
 
 	/** Stores the outcome for `status` and reports it. */
@@ -123,23 +128,33 @@ class DnsBackend implements Backend {
 	}
 }
 
+/** The addresses of each target that was resolved, and when, by the age clock. */
+type KnownTargets = Map<string, { readonly addresses: readonly string[]; readonly atMs: number }>;
+
 /** The answer of DNS for a service. */
 interface ResolvedService {
 	/** Empty when the name does not exist, or has no SRV records. */
 	readonly instances: readonly ServiceInstance[];
 	/** How long it is valid, in seconds; undefined where the server did not say. */
 	readonly ttl: number | undefined;
+	/** When the oldest address was resolved that is used because its target cannot be resolved now, by the age clock. */
+	readonly since?: number | undefined;
 }
 
 /**
  * The instances of a name: its SRV records, and the addresses of their targets, which the server adds or which are queried
- * for. A target without an address is left out. Rejects with UNAVAILABLE or ABORTED.
+ * for. A target without an address is left out; one that cannot be resolved now has the addresses that were known last. Rejects with
+ * UNAVAILABLE if none can, or ABORTED.
  */
 async function resolveService(
 	client: DnsClient,
 	name: string,
 	asked: Asked,
-	signal: AbortSignal,
+	{
+		targets: known,
+		nowMs,
+		signal,
+	}: { readonly targets: KnownTargets; readonly nowMs: number; readonly signal: AbortSignal },
 ): Promise<ResolvedService> {
 	const reply = await client.ask({ name, type: 'SRV' }, signal);
 	const records = readSrv(reply, name);
@@ -147,16 +162,23 @@ async function resolveService(
 	const ttls = [records.ttl];
 	const addresses = new Map<string, readonly string[]>();
 	const targets = [...new Set(records.values.map(({ target }) => target))];
-	await Promise.all(
+	const outcomes = await Promise.allSettled(
 		targets.map(async (target) => {
 			const added = readAddresses(reply.additionals, target);
 			const found = added.values.length > 0 ? added : await askAddresses(client, target, signal);
-			addresses.set(target, found.values);
+			known.set(target, { addresses: found.values, atMs: nowMs });
 			ttls.push(found.ttl);
 		}),
 	);
-	const known = ttls.filter((ttl) => ttl !== undefined);
-	return { instances: instancesOf(records.values, addresses, asked), ttl: Math.min(...known) };
+	const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+	if (failed !== undefined && (signal.aborted || outcomes.every(({ status }) => status === 'rejected')))
+		throw failed.reason;
+	for (const target of known.keys()) if (!targets.includes(target)) known.delete(target);
+	for (const [target, found] of known) addresses.set(target, found.addresses);
+	const since = failed === undefined ? undefined : Math.min(...[...known.values()].map(({ atMs }) => atMs));
+	// Soon again, for the one that could not be resolved.
+	const ttl = failed === undefined ? Math.min(...ttls.filter((one) => one !== undefined)) : 0;
+	return { instances: instancesOf(records.values, addresses, asked), ttl, since };
 }
 
 async function askAddresses(client: DnsClient, host: string, signal: AbortSignal): Promise<Timed<string>> {

@@ -12,6 +12,8 @@ const JITTER = 0.1;
 export interface DnsRound {
 	readonly instances: readonly ServiceInstance[];
 	readonly againMs: number;
+	/** How much older than this round its oldest part is, in milliseconds. Default 0. */
+	readonly olderMs?: number;
 }
 
 /** What a {@link DnsWatch} needs. */
@@ -63,7 +65,7 @@ export class DnsWatch implements BackendWatch {
 	}
 
 	/** An answer is as old as the query for it. */
-	#answered({ instances, againMs }: DnsRound, ageMs: number): void {
+	#answered({ instances, againMs, olderMs = 0 }: DnsRound, roundMs: number): void {
 		if (this.#stopped.signal.aborted) return;
 		this.#backoff.reset();
 		// The very same list while nothing has changed: readers compare by identity first.
@@ -71,7 +73,9 @@ export class DnsWatch implements BackendWatch {
 		if (!isSame) this.#instances = instances;
 		// Armed before the observer is notified: one that throws must not end the watch.
 		this.#again(againMs * (1 + this.#options.random() * JITTER));
-		this.#options.observer.answered(this.#instances as readonly ServiceInstance[], { ageMs });
+		this.#options.observer.answered(this.#instances as readonly ServiceInstance[], {
+			ageMs: Math.max(roundMs, olderMs),
+		});
 	}
 
 	#failed(error: SpockError): void {

@@ -9,15 +9,13 @@ import { keyChanges } from './changes.ts';
 import { nextKeyStep } from './next-step.ts';
 import { follow, formatState } from './watch.ts';
 
-const LINE_END = Buffer.from('\n');
-
 interface KeyFlags extends ClientFlags {
 	readonly prefix?: boolean;
 	readonly datacenter?: string;
 }
 
 /**
- * `sidecar kv get KEY`: the value and a line end. Into a pipe or a file byte for byte; on a terminal so that nothing in it steers that.
+ * `sidecar kv get KEY`: the value. Into a pipe or a file byte for byte; on a terminal with a line end, and so that nothing in it steers that.
  * With `--prefix` a line for each key.
  */
 export async function getKey(key: string, flags: KeyFlags): Promise<void> {
@@ -75,6 +73,6 @@ function formatEntry({ key, value, encoding }: KeyEntry): string {
 }
 
 function printValue(value: string, encoding: KeyEntry['encoding']): void {
-	if (!process.stdout.isTTY) process.stdout.write(Buffer.concat([Buffer.from(value, encoding ?? 'utf8'), LINE_END]));
+	if (!process.stdout.isTTY) process.stdout.write(Buffer.from(value, encoding ?? 'utf8'));
 	else print(encoding === undefined ? value : `(${encoding}) ${value}`);
 }

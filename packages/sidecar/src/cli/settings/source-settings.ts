@@ -69,6 +69,12 @@ export const consulSettings = {
 		help: 'addresses of Consul, separated by commas',
 	},
 	consulToken: { kind: 'text', variable: 'CONSUL_HTTP_TOKEN', isSecret: true, help: 'ACL token' },
+	consulAuth: {
+		kind: 'text',
+		variable: 'CONSUL_HTTP_AUTH',
+		isSecret: true,
+		help: 'USER:PASSWORD for a proxy in front of Consul that asks for HTTP basic authentication',
+	},
 	consulTokenFile: {
 		kind: 'text',
 		unit: 'file',

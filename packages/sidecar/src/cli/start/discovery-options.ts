@@ -58,6 +58,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export const CONSUL_OPTIONS = {
 	addresses: 'consul',
 	token: 'consulToken',
+	basicAuth: 'consulAuth',
 	tokenFile: 'consulTokenFile',
 	datacenter: 'consulDatacenter',
 	consistency: 'consulConsistency',

@@ -28,7 +28,11 @@ export interface ConsulCommon {
 
 /** The part of the npm package that its types leave out. */
 interface ConsulInternals {
-	readonly _opts: { readonly agent: HttpAgent; readonly baseUrl: { hostname: string } };
+	readonly _opts: {
+		readonly agent: HttpAgent;
+		readonly baseUrl: { hostname: string };
+		readonly headers: Record<string, string>;
+	};
 	_ext(event: 'onCreate' | 'onRequest', hook: (request: ConsulHookRequest, next: () => void) => void): void;
 	_request(
 		request: Record<string, unknown>,
@@ -59,6 +63,7 @@ export function createClient(
 	{ serverName, verify }: ConsulTls,
 	socketsMax: number,
 	clock: Clock,
+	basicAuth?: string | undefined,
 ): ConsulClient {
 	const agentOptions = { keepAlive: true, maxSockets: socketsMax };
 	// Given to the agent and not to the package, which passes on only the options that it knows.
@@ -76,6 +81,9 @@ export function createClient(
 	const internals = client as unknown as ConsulInternals;
 	// The package would give node:http an address of IPv6 in brackets, which is a name that is looked up in DNS.
 	internals._opts.baseUrl.hostname = address.host;
+	if (basicAuth !== undefined) {
+		internals._opts.headers['authorization'] = `Basic ${Buffer.from(basicAuth).toString('base64')}`;
+	}
 	internals._ext('onCreate', (request, next) => {
 		prepareRequest(request);
 		next();

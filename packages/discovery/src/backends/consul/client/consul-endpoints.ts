@@ -25,6 +25,7 @@ export class ConsulEndpoint {
 	readonly #clock: Clock;
 	#secrets: TlsSecrets;
 	#client: ConsulClient;
+	readonly #basicAuth: string | undefined;
 
 	constructor(
 		address: ConsulAddress,
@@ -32,6 +33,7 @@ export class ConsulEndpoint {
 		options: TlsFilesOptions['tls'],
 		socketsMax: number,
 		clock: Clock,
+		basicAuth: string | undefined,
 	) {
 		this.address = address;
 		this.#tls = tls;
@@ -39,7 +41,8 @@ export class ConsulEndpoint {
 		this.#secrets = tls.secrets;
 		this.#socketsMax = socketsMax;
 		this.#clock = clock;
-		this.#client = createClient(address, tls.secrets, options, socketsMax, clock);
+		this.#basicAuth = basicAuth;
+		this.#client = this.#createClient();
 	}
 
 	/** The client for the next call: another one when the TLS files have changed. Calls in flight end on the one before. */
@@ -49,7 +52,7 @@ export class ConsulEndpoint {
 		if (this.#secrets !== this.#tls.secrets) {
 			this.#secrets = this.#tls.secrets;
 			retireClient(this.#client);
-			this.#client = createClient(this.address, this.#secrets, this.#options, this.#socketsMax, this.#clock);
+			this.#client = this.#createClient();
 		}
 		return this.#client;
 	}
@@ -75,6 +78,10 @@ export class ConsulEndpoint {
 		return connectionRefused(this.#client, call);
 	}
 
+	#createClient(): ConsulClient {
+		return createClient(this.address, this.#secrets, this.#options, this.#socketsMax, this.#clock, this.#basicAuth);
+	}
+
 	/** Cuts every connection. */
 	close(): void {
 		destroyClient(this.#client);
@@ -85,12 +92,24 @@ export class ConsulEndpoint {
 export function createEndpoints(
 	addresses: readonly string[],
 	socketsMax: number,
-	{ tls = {}, onEvent, clock }: Pick<ConsulConnectionOptions, 'tls' | 'onEvent'> & Pick<TlsFilesOptions, 'clock'>,
+	{
+		tls = {},
+		basicAuth,
+		onEvent,
+		clock,
+	}: Pick<ConsulConnectionOptions, 'tls' | 'basicAuth' | 'onEvent'> & Pick<TlsFilesOptions, 'clock'>,
 ): readonly ConsulEndpoint[] {
 	if (addresses.length === 0) throw new TypeError('addresses must name at least one Consul address');
 	const files = new TlsFiles({ tls, clock, onEvent });
 	return addresses.map(
 		(text, number) =>
-			new ConsulEndpoint(parseConsulAddress(stringOption(`addresses[${number}]`, text)), files, tls, socketsMax, clock),
+			new ConsulEndpoint(
+				parseConsulAddress(stringOption(`addresses[${number}]`, text)),
+				files,
+				tls,
+				socketsMax,
+				clock,
+				basicAuth,
+			),
 	);
 }

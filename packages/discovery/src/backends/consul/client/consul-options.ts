@@ -57,6 +57,8 @@ export interface ConsulConnectionOptions {
 	readonly tokenFile?: string;
 	/** Logs in for a token, again before it expires or when Consul does not know it any more, and out at the end. Wins over both. */
 	readonly login?: ConsulLoginOptions;
+	/** `USER:PASSWORD` for a proxy in front of Consul that asks for it (HTTP basic authentication). Default: none. */
+	readonly basicAuth?: string;
 	readonly tls?: ConsulTls;
 	/** Default: the agent's own. */
 	readonly datacenter?: string;

@@ -55,7 +55,7 @@ export class BelievedCalls {
 		const { calls } = this.#options;
 		const { parameters } = ask;
 		const datacenter = datacenterIn(parameters);
-		const isDoubted = isStale(parameters) && this.#trust.isDoubted(number, datacenter);
+		const isDoubted = !isConsistent(parameters) && this.#trust.isDoubted(number, datacenter);
 		if (!isDoubted) return { value: await calls.ask(number, ask, question, signal), by: 'itself' };
 		try {
 			const value = await calls.ask(number, { ...ask, parameters: leadersOf(parameters) }, question, signal);
@@ -74,7 +74,7 @@ export class BelievedCalls {
 
 	/** True if an address has answered by itself with a lower index than was known before: it must be asked again. */
 	isBehind(number: number, by: AnsweredBy, parameters: ConsulParameters, index: number, known: number): boolean {
-		if (index >= known || by !== 'itself' || !isStale(parameters)) return false;
+		if (index >= known || by !== 'itself' || isConsistent(parameters)) return false;
 		this.#trust.wentBack(number, datacenterIn(parameters));
 		return true;
 	}
@@ -107,14 +107,17 @@ function indexOf({ headers }: Parameters<ConsulQuestion<number>['read']>[0]): nu
 	return index;
 }
 
-/** Whether any server may answer it from what that knows. */
-function isStale(parameters: ConsulParameters): boolean {
-	return parameters['stale'] !== undefined;
+/** Whether the leader answers it once that has applied all that it leads. */
+function isConsistent(parameters: ConsulParameters): boolean {
+	return parameters['consistent'] !== undefined;
 }
 
-/** The same for the leader; what an agent has cached may be from before. */
+/**
+ * The same for the leader, once it has applied its log: one that was just restarted leads before that, and answers a default read with
+ * what it knew once. What an agent has cached may be from before.
+ */
 function leadersOf({ stale: _stale, cached: _cached, ...others }: ConsulParameters): ConsulParameters {
-	return others;
+	return { ...others, consistent: '' };
 }
 
 /** Consul has answered that it cannot answer, as it does where it has no leader. */

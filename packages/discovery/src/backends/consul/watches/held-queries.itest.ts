@@ -76,9 +76,10 @@ describe('as many queries as there is room for', () => {
 			await clock.advance(100);
 			return fake.blocked === 200 + INDEX_QUERIES && all.every(({ answers }) => answers.length > 0);
 		});
-		await waitFor('what is polled', async () => {
+		// Reported when it begins: how many are polled then depends on which answer came first.
+		await waitFor('the report', async () => {
 			await clock.advance(1000);
-			return one.polled() === 10;
+			return one.polled() >= 10;
 		});
 		expect(fake.requests.filter(({ path }) => path === SELF)).toHaveLength(1);
 		fake.failPath(SELF, { headers: {}, body: { DebugConfig: { HTTPMaxConnsPerClient: 0 } } });
@@ -101,9 +102,10 @@ describe('as many queries as there is room for', () => {
 		await using one = watchedMany([fake.url], { clock });
 		await watchAll(one, 160);
 		await waitFor('150 and the index', () => fake.blocked === 150 + INDEX_QUERIES);
-		await waitFor('what is polled', async () => {
+		// Reported when it begins: how many are polled then depends on which answer came first.
+		await waitFor('the report', async () => {
 			await clock.advance(1000);
-			return one.polled() === 10;
+			return one.polled() >= 10;
 		});
 		expect(one.backend.status().state).toBe('up');
 	});
@@ -222,10 +224,10 @@ it('those of an address that fails are asked again at the next one 32 at once, a
 	await waitFor('300 queries', () => first.blocked === 300);
 	second.hold(true);
 	await first.stop();
-	// One of the 32 is the query that notices restores.
-	await waitFor('the first of them', () => second.requests.length === 31);
+	// The query that notices restores may be one of the 32, and is not among the requests.
+	await waitFor('the first of them', () => second.requests.length >= 31);
 	for (let turn = 0; turn < 20; turn++) await settle();
-	expect(second.requests).toHaveLength(31);
+	expect(second.requests.length).toBeLessThanOrEqual(32);
 	second.hold(false);
 	await waitFor('all of them', () => second.blocked === 300);
 	for (const { errors } of all.values()) expect(errors).toEqual([]);

@@ -57,6 +57,7 @@ it('a Consul that answered before is asked about with the time, and not for its 
 	const down = { state: 'down', error: 'connect ECONNREFUSED', lastSuccessAgeMs: 42_000 } as const;
 	expect(found(places, down).next).toBe('it answered here until 03:54:38: is Consul running?');
 	expect(found(places, { ...down, lastSuccessAgeMs: null }).next).toContain('compare CONSUL_HTTP_ADDR');
+	expect(found(places, { ...down, error: 'it answered 401' }).next).toContain('CONSUL_HTTP_AUTH=USER:PASSWORD');
 });
 
 it('a file does not answer: it is served, or cannot be used since it broke', () => {

@@ -113,6 +113,8 @@ function registryNext(member: BackendStatus, { isPod }: Place, at: number): stri
 	if (name === 'local' && addresses.length > 0) return `fix ${addresses.join(', ')}: it is read again when it changes`;
 	if (name !== 'consul') return "look at the sidecar's log";
 	if (isLeaderless(member)) return 'start another server: Consul has a leader while more than half of its servers run';
+	if (/\b401\b/.test(text))
+		return 'something in front of Consul wants HTTP basic authentication: CONSUL_HTTP_AUTH=USER:PASSWORD';
 	if (ageMs !== null && /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN/.test(text)) {
 		return `it answered here until ${timeOfDay(at - ageMs)}: is Consul running?`;
 	}

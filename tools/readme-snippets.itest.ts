@@ -160,8 +160,15 @@ describe('the snippets of the READMEs and the guide', () => {
 				const commands = [...code.matchAll(/^\$ (.*)$/gm)].map(([, command = '']) => command);
 				const expected = code.replaceAll(/^\$ .*\n/gm, '');
 				const env = await shellWith(place.directory, { SPOCK_SOCKET: place.path });
-				await using running = spawnProcess('bash', ['-ec', commands.join('\n')], { env });
-				expect([name, await running.finished]).toMatchObject([name, { exitCode: 0, stdout: expected }]);
+				let shown = '';
+				for (const command of commands) {
+					await using running = spawnProcess('bash', ['-ec', command], { env });
+					const { exitCode, stdout } = await running.finished;
+					expect([name, command, exitCode]).toEqual([name, command, 0]);
+					// A terminal gets a value with a line end, and a pipe without.
+					shown += stdout === '' || stdout.endsWith('\n') ? stdout : `${stdout}\n`;
+				}
+				expect([name, shown]).toEqual([name, expected]);
 			}
 		}
 	});

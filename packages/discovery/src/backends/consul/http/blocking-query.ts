@@ -21,7 +21,7 @@ const WAIT_SLACK_MS = 2000;
  */
 const FURTHER_MS = 2000;
 
-/** What a {@link BlockingQuery} needs of its connection to Consul. */
+/** What a `BlockingQuery` needs of its connection to Consul. */
 export interface BlockingQueryContext {
 	readonly clock: Clock;
 	/** How long the server holds a query in which nothing changes. */

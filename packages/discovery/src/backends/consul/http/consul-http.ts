@@ -203,7 +203,7 @@ export class ConsulHttp {
 		return this.#rounds.ask({ question, first, ask, signal }).then(({ value }) => value);
 	}
 
-	/** See {@link BlockingQuery}. */
+	/** See `BlockingQuery`. */
 	blocking<A extends FetchAnswer<unknown>>(
 		question: ConsulQuestion<A>,
 		placeNow?: () => HeldPlace | undefined,

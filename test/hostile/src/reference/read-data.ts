@@ -110,7 +110,9 @@ const keyQuery: Members = {
 const id = matching(/^[A-Za-z0-9_][A-Za-z0-9_.:@~+-]*$/, 256);
 const status = oneOf('passing', 'warning', 'critical');
 const isWord = (key: string): boolean => /^[A-Za-z0-9_-]{1,128}$/.test(key);
-const wholeText = test((value) => typeof value === 'string' && value.length <= 512 && !/\p{Cs}/u.test(value));
+const wholeText = test(
+	(value) => typeof value === 'string' && new TextEncoder().encode(value).length <= 512 && !/\p{Cs}/u.test(value),
+);
 const port = whole(1, 65535);
 const host = test((value) => {
 	if (typeof value !== 'string' || value.length > 253) return false;
@@ -219,7 +221,11 @@ const accepted: Readonly<Record<FuncName, Rule>> = {
 		heartbeatMs: optional(whole(1, 2147483647)),
 		secret: optional(test((value) => typeof value === 'string' && value.length >= 16 && value.length <= 512)),
 		pid: optional(test(isAnyWhole)),
-		features: optional(test((value) => isList(value) && value.every((one) => typeof one === 'string'))),
+		features: optional((value) => {
+			const read = test((list) => isList(list) && list.every((one) => typeof one === 'string'))(value);
+			if (read.wrong.length > 0) return read;
+			return { ...read, value: (value as readonly string[]).slice(0, 64).filter(({ length }) => length <= 64) };
+		}),
 	}),
 	ping: test(() => true),
 	getService: object({ ...query, key: optional(anyText), maxAgeMs }),

@@ -240,6 +240,15 @@ describe('a chain of backends', () => {
 		expect(() => chainBackend({ backends: [first, second], goneHoldMs: 0 })).toThrow('goneHoldMs');
 	});
 
+	it('may ask no more at once than each of its members can, and any number where none has a limit', () => {
+		const { first, second, chain } = chained();
+		expect(chain.queriesMax).toBeUndefined();
+		const less = Object.assign(first, { queriesMax: { services: 9, keys: 2, lists: 3 } });
+		expect(chainBackend({ backends: [less, second] }).queriesMax).toEqual({ services: 9, keys: 2, lists: 3 });
+		const other = Object.assign(second, { queriesMax: { services: 5, keys: 7, lists: 3 } });
+		expect(chainBackend({ backends: [less, other] }).queriesMax).toEqual({ services: 5, keys: 2, lists: 3 });
+	});
+
 	it('gives keys and registrations to the first member that has them, and trusts an empty answer if all do', () => {
 		const { first, second, chain } = chained();
 		expect([chain.watchKey, chain.registrar, chain.trustsEmpty]).toEqual([undefined, undefined, false]);

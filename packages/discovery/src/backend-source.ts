@@ -136,8 +136,10 @@ export class BackendSource implements ServiceSource {
 		const firstAnswerMs = durationMsOption('firstAnswerMs', options.firstAnswerMs ?? DEFAULT_FIRST_ANSWER_MS);
 		this.#firstAnswerMs = firstAnswerMs;
 		const { answersBytesMax = DEFAULT_ANSWERS_BYTES_MAX } = options;
+		const half = (count: number): number => Math.ceil(count * DEFAULT_CLIENT_SHARE);
+		const bytesMax = integerOption('answersBytesMax', answersBytesMax, 1, Number.MAX_SAFE_INTEGER);
 		const common = {
-			bytesMax: integerOption('answersBytesMax', answersBytesMax, 1, Number.MAX_SAFE_INTEGER),
+			...{ bytesMax, bytesPerClientMax: half(bytesMax) },
 			clock,
 			onEvent,
 			confirmsAfterStandstill: backend.confirmsAfterStandstill === true,
@@ -151,7 +153,6 @@ export class BackendSource implements ServiceSource {
 		};
 		const countOption = (name: CountOption, fallback: number, max = 10_000_000): number =>
 			integerOption(name, options[name] ?? fallback, 1, max);
-		const half = (count: number): number => Math.ceil(count * DEFAULT_CLIENT_SHARE);
 		const panicThreshold = fractionOption('panicThreshold', options.panicThreshold ?? DEFAULT_PANIC_THRESHOLD);
 		this.#kind = new ServiceKind({ backend, panicThreshold, state, onEvent });
 		const { services = DEFAULT_ENTRIES_MAX, keys: ofKeysMax = DEFAULT_KEY_ENTRIES_MAX } = backend.queriesMax ?? {};

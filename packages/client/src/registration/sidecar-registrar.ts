@@ -67,7 +67,6 @@ export class SidecarRegistrar implements ServiceRegistrar {
 	#sessions = 0;
 	/** Reports so far. */
 	#words = 0;
-
 	/** A sidecar deregisters for apps that may be gone: it is done as soon as that is possible, whatever became of the call. */
 	readonly #isForSidecar: boolean;
 

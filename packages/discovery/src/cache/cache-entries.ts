@@ -16,13 +16,15 @@ type Asker = AskedBy['asker'];
 
 /** What {@link CacheEntries} need; all resolved. */
 export interface CacheEntriesOptions<Q, V extends readonly unknown[], S extends SnapshotState>
-	extends Omit<CacheEntryContext<Q, V, S>, 'nextRevision' | 'endIfUnread' | 'grew'> {
+	extends Omit<CacheEntryContext<Q, V, S>, 'nextRevision' | 'endIfUnread' | 'published'> {
 	readonly idleTtlMs: number;
 	readonly entriesMax: number;
 	/** Most entries that serve one asker alone. */
 	readonly entriesPerClientMax: number;
 	/** About how much memory all answers may take before there is no room for a further query. */
 	readonly bytesMax: number;
+	/** The same, of what serves one asker alone. */
+	readonly bytesPerClientMax: number;
 }
 
 /** What entries use of the limits. */
@@ -53,12 +55,7 @@ export class CacheEntries<Q, V extends readonly unknown[], S extends SnapshotSta
 			...options,
 			nextRevision: () => ++this.#revision,
 			endIfUnread: (query) => this.#endIfUnread(query),
-			grew: (entry, bytes) => {
-				entry.bytes += bytes;
-				this.#bytes += bytes;
-				const share = entry.asker === undefined ? undefined : this.#shares.get(entry.asker);
-				if (share !== undefined) share.bytes += bytes;
-			},
+			published: (entry) => this.#weigh(entry),
 		};
 	}
 
@@ -88,7 +85,7 @@ export class CacheEntries<Q, V extends readonly unknown[], S extends SnapshotSta
 		this.#entries.set(key, entry);
 		this.#listenIfInUse();
 		this.#count(entry, asker);
-		this.#context.grew(entry, QUERY_BYTES + key.length * BYTES_PER_CHARACTER);
+		this.#weigh(entry);
 		this.#armSweep();
 		this.#opening = entry;
 		try {
@@ -133,11 +130,21 @@ export class CacheEntries<Q, V extends readonly unknown[], S extends SnapshotSta
 		this.#shares.set(asker, share);
 	}
 
+	/** Counts the bytes of an entry, which may be others than before. */
+	#weigh(entry: CacheEntry<Q, V, S>): void {
+		const { kind } = this.#options;
+		const { value = kind.nothing } = entry.served;
+		const bytes = QUERY_BYTES + kind.keyOf(entry.query).length * BYTES_PER_CHARACTER + kind.bytesOf(value);
+		const share = entry.asker === undefined ? undefined : this.#shares.get(entry.asker);
+		if (share !== undefined) share.bytes += bytes - entry.bytes;
+		this.#bytes += bytes - entry.bytes;
+		entry.bytes = bytes;
+	}
+
 	/** Makes room for one more entry. Throws OVERLOADED if all have readers. */
 	#makeRoom(asker: Asker): void {
-		const { entriesMax, entriesPerClientMax, bytesMax, kind } = this.#options;
+		const { entriesMax, entriesPerClientMax, bytesMax, bytesPerClientMax, kind } = this.#options;
 		const ofShare = (): Use => this.#shares.get(asker) ?? { count: 0, bytes: 0 };
-		const bytesPerClientMax = bytesMax / 2;
 		if (asker !== undefined) {
 			this.#evictIdle(ofShare, { count: entriesPerClientMax, bytes: bytesPerClientMax }, asker);
 			if (ofShare().count >= entriesPerClientMax) {

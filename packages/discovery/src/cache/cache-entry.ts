@@ -23,8 +23,8 @@ const UNREAD_MS = 10_000;
 export interface CacheEntryContext<Q, V extends readonly unknown[], S extends SnapshotState>
 	extends ServedSnapshotContext<Q, V, S>,
 		Pick<EmptyHoldContext<Q, V>, 'emptyHoldMs'> {
-	/** What an entry serves takes so many bytes more than before. */
-	readonly grew: (entry: { bytes: number; readonly asker: AskedBy['asker'] }, bytes: number) => void;
+	/** An entry serves another value: the cache counts its bytes. */
+	readonly published: (entry: CacheEntry<Q, V, S>) => void;
 	/** Evicts the entry of a query if it has no readers; true if it is gone. */
 	readonly endIfUnread: (query: Q) => boolean;
 	/** See `Backend.confirmsAfterStandstill`. */
@@ -41,9 +41,8 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 	peeked = false;
 	/** The asker whose share it counts against: the only one so far; undefined once there are others. */
 	asker: AskedBy['asker'];
-	/** About how much memory it takes: the cache counts the query itself. */
+	/** About how much memory it takes, as the cache counts it. */
 	bytes = 0;
-	#valueBytes = 0;
 	readonly #context: CacheEntryContext<Q, V, S>;
 	/** What is served, and how old it is. */
 	readonly served: ServedSnapshot<Q, V, S>;
@@ -344,10 +343,7 @@ export class CacheEntry<Q, V extends readonly unknown[], S extends SnapshotState
 		this.#isEmptied &&= isEmpty;
 		const isNew = this.served.value !== value;
 		this.served.publish(value, this.#state, this.#isEmptied);
-		if (!isNew) return;
-		const before = this.#valueBytes;
-		this.#valueBytes = kind.bytesOf(value);
-		this.#context.grew(this, this.#valueBytes - before);
+		if (isNew) this.#context.published(this);
 	}
 
 	/** The empty answer has an explanation other than a registry that lost its data. */

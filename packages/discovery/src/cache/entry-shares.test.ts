@@ -83,7 +83,7 @@ describe('answers that take much memory', () => {
 			details: { bytesMax: 1_000_000 },
 		});
 		expect(await read('c', OTHER)).toBe(1);
-		// Another client asks for one of them: it is nobody's share, and there is room for more.
+		// What two clients ask for counts for neither, so the first one has room again.
 		expect(await read('b', OTHER)).toBe(1);
 		expect(await read('d', CLIENT)).toBe(1);
 		source.watch({ service: 'e' }, recorder(), OTHER);
@@ -93,7 +93,7 @@ describe('answers that take much memory', () => {
 		});
 	});
 
-	it('make room where nobody reads them, and what has become small again counts as that', async () => {
+	it('make room where nobody reads them, and a smaller answer counts with its new size', async () => {
 		const { source, last, watching } = createSource({ answersBytesMax: 1_000_000 });
 		for (const service of ['a', 'b', 'c', 'd', 'e', 'f']) {
 			const reading = source.get({ service }, { asker: service });

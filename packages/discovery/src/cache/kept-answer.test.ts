@@ -113,6 +113,7 @@ function watchedWhileReading() {
 		firstAnswerMs: 4000,
 		entriesMax: 10,
 		bytesMax: 2 ** 30,
+		bytesPerClientMax: 2 ** 30,
 		entriesPerClientMax: 10,
 	});
 	const seen: (readonly ServiceInstance[])[] = [];

@@ -92,6 +92,10 @@ describe('an app that registers', () => {
 		const { registrations: first } = openRegistrations({ registrationsMax: 6, registrationsPerHolderMax: 2 });
 		for (const number of [1, 2, 3]) await first.claim(b(number), other);
 		expect(() => first.claim(b(4), other)).toThrow(/their share of 6/);
+		const { registrar } = openRegistrations();
+		const behind = openRegistrations({ registrar: Object.assign(registrar, { registrationsMax: 1 }) }).registrations;
+		await behind.claim(barista, holder());
+		expect(() => behind.claim({ ...barista, id: 'b2' }, holder())).toThrow(/^1 instances are registered/);
 		const { registrations: none } = openRegistrations({ registrationsMax: 0 });
 		const refusal = expect.objectContaining({
 			code: 'UNKNOWN_FUNC',

@@ -23,7 +23,7 @@ import type { Answer, Answered, RequestContext } from './answer.ts';
 import { ClientHello } from './client-hello.ts';
 import type { ConnectionContext, ConnectionOwner } from './connection-context.ts';
 import { ConnectionEnd } from './connection-end.ts';
-import { type ConnectionFacts, hostOf, type PeerFacts, peerFactsOf, type WatchedFacts } from './connection-facts.ts';
+import { type ConnectionFacts, type PeerFacts, peerFactsOf, shareOf, type WatchedFacts } from './connection-facts.ts';
 import { ConnectionInput, TOKEN_HELLO_BYTES_MAX } from './connection-input.ts';
 import type { EventLine, EventSession } from './event-session.ts';
 import { PackedInput } from './packed-input.ts';
@@ -167,10 +167,7 @@ export class AcceptedConnection implements RequestsPort, LoadedConnection, Event
 	}
 
 	get share(): string {
-		const { app, identity } = this;
-		if (app !== undefined) return `app ${app}`;
-		const { address } = this.#peer;
-		return address === null ? `client ${identity ?? ''}` : `host ${hostOf(address)}`;
+		return shareOf(this.app, this.#peer.address, this.identity);
 	}
 
 	get isSidecar(): boolean {

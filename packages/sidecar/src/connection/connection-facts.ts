@@ -63,6 +63,12 @@ export function hostOf(address: string): string {
 	return address.slice(0, address.lastIndexOf(':'));
 }
 
+/** See `Caller.share`. */
+export function shareOf(app: string | undefined, address: string | null, identity: string | undefined): string {
+	if (app !== undefined) return `app ${app}`;
+	return address === null ? `client ${identity ?? ''}` : `host ${hostOf(address)}`;
+}
+
 /** Reads what a socket knows of its other end. */
 export function peerFactsOf(socket: Duplex): PeerFacts {
 	const { remoteAddress: host, remotePort: port, authorized, getPeerCertificate } = socket as Partial<TLSSocket>;

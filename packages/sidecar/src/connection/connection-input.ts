@@ -19,7 +19,7 @@ import type { ConnectionEnd } from './connection-end.ts';
 import type { EventSession, UplinkSession } from './event-session.ts';
 import type { Requests } from './requests.ts';
 
-/** The beginning of a frame that is shorter than this hurts nobody. */
+/** An unfinished frame of fewer bytes is not counted. */
 const LONG_PARTIAL_BYTES = 65_536;
 
 /** What the input of a connection can cause. */

@@ -18,8 +18,9 @@ import { SLICE_CHARACTERS } from '@spock/protocol/node';
 import type { ResolvedLimits } from '../foundation/limits.ts';
 import type { LimitName, SidecarObserver } from '../foundation/observer.ts';
 import type { Overload } from '../overload/overload.ts';
-import { type Answered, type Caller, PartedAnswer, type RequestContext } from './answer.ts';
+import { type Answered, type Caller, PartedAnswer } from './answer.ts';
 import type { Dispatcher, PreparedRequest, RequestMemo } from './dispatcher.ts';
+import { RequestCall } from './request-call.ts';
 import { TracedRequests } from './traced-requests.ts';
 
 /** A waiting request that is longer than this counts with its bytes; the others are bounded by their number. */
@@ -335,30 +336,5 @@ export class Requests {
 		observer.answered?.(this.#answeredFunc, 'ok', clock.now() - this.#chunkStartedMs, this.#answeredCount);
 		this.handled += this.#answeredCount;
 		this.#answeredCount = 0;
-	}
-}
-
-/** A call that creates its abort signal only on demand: most are answered before they could be cancelled. */
-export class RequestCall implements RequestContext {
-	readonly caller: Caller;
-	readonly timeoutMs: number | undefined;
-	/** Its bytes, while it waits, and whose share they are of; 0 for a short one. */
-	readonly heldBytes: number;
-	heldShare = '';
-	#controller: AbortController | undefined;
-
-	constructor(caller: Caller, timeoutMs: number | undefined, heldBytes = 0) {
-		this.caller = caller;
-		this.timeoutMs = timeoutMs;
-		this.heldBytes = heldBytes;
-	}
-
-	get controller(): AbortController {
-		this.#controller ??= new AbortController();
-		return this.#controller;
-	}
-
-	get signal(): AbortSignal {
-		return this.controller.signal;
 	}
 }

@@ -3,8 +3,8 @@ import { type Backend, DEFAULT_KEY_ENTRIES_MAX, DEFAULT_REGISTRATIONS_MAX } from
 import { limitTable } from '../foundation/limits.ts';
 
 /**
- * What another sidecar has room for, for this one as one of its clients, by its defaults. This one takes no more from its own clients: what
- * is over would be refused there, to whoever comes last, and not here, to the one that has most.
+ * The room that another sidecar has by default for this one, which is one of its clients. This one takes no more from its own clients, so that
+ * each of them is refused by its own share, and not because another one has used up the room there.
  */
 export const UPSTREAM_QUERIES_MAX: NonNullable<Backend['queriesMax']> = {
 	services: limitTable.subscriptionsMax.default,

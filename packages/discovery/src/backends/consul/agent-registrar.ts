@@ -219,7 +219,7 @@ function refuseOthersCheck(id: string, checks: Checks): void {
 interface Found {
 	/** The other sidecar that has registered it. */
 	readonly rival?: Rival;
-	/** An id at the agent that differs in case alone: the catalog has one row for both, whoever has registered it. */
+	/** An id at the agent, of any program, that differs in case alone: the catalog has one row for both. */
 	readonly otherCase: string | undefined;
 	/** Another program has: it has no owner. */
 	readonly isUnmarked: boolean;

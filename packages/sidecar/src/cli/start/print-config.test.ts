@@ -34,6 +34,7 @@ it('a default that depends on something is shown as the value in force, and why'
 	expect(shown({ consul: 'http://a' }).text).toMatch(/^backend +consul +default: --consul is set$/m);
 	expect(shown({ backend: 'dns' }, { CONSUL_HTTP_ADDR: 'a' }).text).toMatch(/^backend +dns +flag: --backend$/m);
 	expect(shown({ entriesMax: '7' }).text).toMatch(/^entriesPerClientMax +4 +default: half of entriesMax$/m);
+	expect(shown({}).text).toMatch(/^answersBytesMax +\d{8,} +default: half of the heap$/m);
 	expect(shown({ upstream: 'tls://u:7777' }).text).toMatch(
 		/^entriesMax +4096 +default: the room that the other sidecar has for one client$/m,
 	);
